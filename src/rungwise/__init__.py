@@ -1,0 +1,59 @@
+"""rungwise: tune models without knowing how many epochs are enough.
+
+The public names are those listed here; everything else may move.
+"""
+
+from rungwise import rankings
+from rungwise._version import __version__
+from rungwise.benchmarks import Table, power_laws
+from rungwise.errors import (
+    IllegalEventError,
+    InvalidArgumentError,
+    MissingExtraError,
+    ReplayMismatchError,
+    RungwiseError,
+    SchemaError,
+    SpaceError,
+    TableError,
+)
+from rungwise.schedulers import (
+    ASHA,
+    PASHA,
+    AsyncHyperband,
+    FixedResource,
+    Hyperband,
+    RandomSearch,
+    SuccessiveHalving,
+)
+from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
+from rungwise.space import Choice, Float, Int, Space
+
+__all__ = [
+    "ASHA",
+    "PASHA",
+    "AsyncHyperband",
+    "Best",
+    "Choice",
+    "FixedResource",
+    "Float",
+    "Hyperband",
+    "IllegalEventError",
+    "Int",
+    "InvalidArgumentError",
+    "MissingExtraError",
+    "RandomSearch",
+    "ReplayMismatchError",
+    "RungwiseError",
+    "SchemaError",
+    "SimulationResult",
+    "Space",
+    "SpaceError",
+    "SuccessiveHalving",
+    "Table",
+    "TableError",
+    "__version__",
+    "power_laws",
+    "random_configuration",
+    "rankings",
+    "simulate",
+]

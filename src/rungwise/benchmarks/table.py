@@ -1,0 +1,182 @@
+"""Tables of learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rungwise.core.checks import Goal, goal_of
+from rungwise.errors import TableError
+from rungwise.space import Space
+
+Floats = NDArray[np.float64]
+
+
+class Table:
+    """Tabulated learning curves: what was measured when each configuration was trained.
+
+    Args:
+        values: ``values[row, e - 1]`` is the metric of a row after resource e. Rows may be ragged
+            or padded with NaN (runs that diverged); infinite values are legal as well.
+        seconds: how long a unit of resource takes: one number, one a row, or one a row and
+            resource; 1 by default, so that time counts resource.
+        goal: whether the metric is minimised or maximised.
+        configs: the configuration of each row.
+        space: the search space they come from.
+        names: a name for each row.
+
+    Example:
+        >>> table = Table([[0.9, 0.5, 0.4], [0.8, 0.6]], seconds=[2.0, 1.5])
+        >>> table.rows, table.resources
+        (2, 3)
+    """
+
+    def __init__(
+        self,
+        values: ArrayLike | Sequence[Sequence[float]],
+        seconds: ArrayLike | None = None,
+        goal: Goal = "min",
+        *,
+        configs: Sequence[Mapping[str, Any]] | None = None,
+        space: Any = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.goal: Goal = goal_of(goal)
+        self.values = _clean_values(values)
+        self.rows, self.resources = self.values.shape
+        self.seconds = _clean_seconds(seconds, self.values.shape)
+        self.space = None if space is None else Space.parse(space)
+        self.configs = None if configs is None else self._per_row("configs", configs)
+        self.names = None if names is None else self._per_row("names", names)
+        if self.space is not None and self.configs is not None:
+            self.configs = tuple(self.space.validate(config) for config in self.configs)
+
+    def __repr__(self) -> str:
+        return f"Table({self.rows} rows × {self.resources} resources, goal={self.goal!r})"
+
+    def leg(self, row: int, start: int, until: int) -> tuple[list[float], list[float]]:
+        """The values and seconds of a row after start, up to and with until."""
+        values: list[float] = self.values[row, start:until].tolist()
+        if self.seconds.ndim == 2:
+            return values, self.seconds[row, start:until].tolist()
+        unit = float(self.seconds[row] if self.seconds.ndim else self.seconds)
+        return values, [unit] * (until - start)
+
+    def _per_row(self, name: str, items: Sequence[Any]) -> tuple[Any, ...]:
+        if len(items) != self.rows:
+            raise TableError(
+                name, f"of length {len(items)}", f"it needs one for each of {self.rows} rows"
+            )
+        return tuple(items)
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write values, seconds and goal to a compressed ``.npz`` file."""
+        np.savez_compressed(
+            path, values=self.values, seconds=self.seconds, goal=np.array(self.goal)
+        )
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        key: str = "values",
+        index: int | None = None,
+        columns: slice | None = None,
+        goal: Goal | None = None,
+    ) -> Table:
+        """Read an ``.npz`` file.
+
+        Args:
+            path: the file; it holds an array [rows, resources] or [tables, rows, resources], and
+                maybe ``seconds`` and ``goal``.
+            key: the name of the array in the file.
+            index: which table of a three-dimensional array.
+            columns: which columns are resources 1, 2, …; all by default.
+            goal: overrides the goal in the file; ``"min"`` if neither is there.
+        """
+        arrays = _read_arrays(Path(path))
+        if key not in arrays:
+            raise TableError(
+                "key", key, f"it must be one of the arrays of {path}: {sorted(arrays)}"
+            )
+        values = arrays[key]
+        if values.ndim == 3:
+            if index is None or not 0 <= index < len(values):
+                raise TableError(
+                    "index", index, f"{key} holds {len(values)} tables: choose one from 0 on"
+                )
+            values = values[index]
+        if values.ndim == 2 and columns is not None:
+            values = values[:, columns]
+        if goal is None:
+            goal = goal_of(str(arrays["goal"])) if "goal" in arrays else "min"
+        return cls(values, arrays.get("seconds"), goal)
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not hasattr(file, "files"):
+                raise TableError("path", str(path), "it must be an .npz file with named arrays")
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise TableError("path", str(path), "there must be such a file") from None
+    except (OSError, ValueError, EOFError) as error:
+        if isinstance(error, TableError):
+            raise
+        rule = f"it must be an .npz file without pickled objects ({error})"
+        raise TableError("path", str(path), rule) from error
+
+
+def _clean_values(values: Any) -> Floats:
+    shape_rule = "it must be [rows, resources] with at least one of each"
+    try:
+        if not isinstance(values, np.ndarray):
+            curves = [np.asarray(curve, dtype=np.float64) for curve in values]
+            if any(curve.ndim != 1 for curve in curves):
+                raise TableError("values", _shape_of(values), shape_rule)
+            width = max((curve.size for curve in curves), default=0)
+            array = np.full((len(curves), width), np.nan)
+            for row, curve in enumerate(curves):
+                array[row, : curve.size] = curve
+        else:
+            array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError("values", values, "it must hold numbers") from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise TableError("values", f"of shape {array.shape}", shape_rule)
+    if not np.isfinite(array).any():
+        raise TableError("values", f"of shape {array.shape}", "one value at least must be finite")
+    array.flags.writeable = False
+    return array
+
+
+def _shape_of(values: Any) -> str:
+    return f"of shape {np.shape(values)}"
+
+
+def _clean_seconds(seconds: Any, shape: tuple[int, int]) -> Floats:
+    try:
+        array = np.array(1.0 if seconds is None else seconds, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TableError("seconds", seconds, "it must hold numbers") from None
+    rows, resources = shape
+    if array.shape not in ((), (rows,), (rows, resources)):
+        rule = f"it must be one number, one for each of {rows} rows, or of shape {shape}"
+        raise TableError("seconds", f"of shape {array.shape}", rule)
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        rule = "every unit of resource must take a finite, non-negative time"
+        raise TableError("seconds", float(array[wrong].ravel()[0]), rule)
+    array.flags.writeable = False
+    return array

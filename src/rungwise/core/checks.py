@@ -1,0 +1,60 @@
+"""Checks of arguments: each returns the clean value or raises with value, rule and place."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar, cast
+
+from rungwise.errors import InvalidArgumentError
+
+Goal = Literal["min", "max"]
+T = TypeVar("T")
+
+
+def whole(name: str, value: Any, *, at_least: int) -> int:
+    """A whole number of at least ``at_least`` (bools are not numbers here)."""
+    rule = f"it must be a whole number of at least {at_least}"
+    if isinstance(value, bool):
+        raise InvalidArgumentError(name, value, rule)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidArgumentError(name, value, rule) from None
+    if number < at_least:
+        raise InvalidArgumentError(name, value, rule)
+    return number
+
+
+def real(name: str, value: Any, *, at_least: float = -math.inf, at_most: float = math.inf) -> float:
+    """A finite number within the bounds."""
+    bounds = {
+        (True, True): f"from {at_least:g} to {at_most:g}",
+        (True, False): f"of at least {at_least:g}",
+        (False, True): f"of at most {at_most:g}",
+        (False, False): "",
+    }[(at_least > -math.inf, at_most < math.inf)]
+    rule = f"it must be a finite number {bounds}".rstrip()
+    if isinstance(value, (bool, str)):
+        raise InvalidArgumentError(name, value, rule)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(name, value, rule) from None
+    if not (math.isfinite(number) and at_least <= number <= at_most):
+        raise InvalidArgumentError(name, value, rule)
+    return number
+
+
+def one_of(name: str, value: T, choices: Sequence[T]) -> T:
+    """One of a few words, with the nearest in meaning spelled out."""
+    if value not in choices:
+        listed = " or ".join(repr(choice) for choice in choices)
+        raise InvalidArgumentError(name, value, f"it must be {listed}")
+    return value
+
+
+def goal_of(value: Any) -> Goal:
+    """``"min"`` or ``"max"``."""
+    return cast("Goal", one_of("goal", value, ("min", "max")))

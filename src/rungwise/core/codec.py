@@ -1,0 +1,116 @@
+"""Lossless translation of events and decisions to plain JSON values and back.
+
+Every dict carries its kind; a log carries the schema version once, in its header. NaN and ±inf,
+which JSON has no word for, are written as strings in the fields that hold numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, cast
+
+from rungwise.core.decisions import Continue, Decision, Done, Job, Noted, Pause, Run, Stop, Wait
+from rungwise.core.events import Event, JobEnded, JobFailed, JobLost, JobRequested, Reported
+from rungwise.errors import SchemaError
+
+SCHEMA = 1
+"""The version of the format; readers refuse others."""
+
+_EVENTS: Mapping[str, type] = {
+    kind.__name__: kind for kind in (JobRequested, Reported, JobEnded, JobFailed, JobLost)
+}
+_DECISIONS: Mapping[str, type] = {
+    kind.__name__: kind for kind in (Run, Wait, Done, Continue, Pause, Stop, Noted)
+}
+_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_WHOLE = frozenset({"id", "trial", "job", "worker"})
+_TEXT = frozenset({"reason", "why"})
+
+
+def number_to_json(value: float) -> float | str:
+    """A float as JSON can hold it."""
+    if isinstance(value, int) or math.isfinite(value):
+        # Scalars of NumPy are floats or ints by another name.
+        return value if type(value) in (int, float) else value.__float__()
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def number_from_json(value: Any, place: str) -> float:
+    """The float that :func:`number_to_json` wrote."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in _WORDS:
+        return _WORDS[value]
+    raise SchemaError(f"{place} is {value!r}, but a number was expected.")
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """An event as a plain dict."""
+    return _pack(event)
+
+
+def event_from_json(data: Mapping[str, Any]) -> Event:
+    """The event that :func:`event_to_json` wrote."""
+    return cast("Event", _unpack(data, _EVENTS, "event"))
+
+
+def decision_to_json(decision: Decision) -> dict[str, Any]:
+    """A decision as a plain dict."""
+    if isinstance(decision, Run):
+        return {"kind": "Run", "job": {**_pack(decision.job), "config": dict(decision.job.config)}}
+    return _pack(decision)
+
+
+def decision_from_json(data: Mapping[str, Any]) -> Decision:
+    """The decision that :func:`decision_to_json` wrote."""
+    if data.get("kind") == "Run":
+        return Run(_job(data.get("job")))
+    return cast("Decision", _unpack(data, _DECISIONS, "decision"))
+
+
+def _job(data: Any) -> Job:
+    if not isinstance(data, Mapping) or not isinstance(data.get("config"), Mapping):
+        raise SchemaError(f"job is {data!r}, but an object with a config was expected.")
+    plain = {key: value for key, value in data.items() if key != "config"}
+    # A stand-in carries the config through the check of the other fields.
+    job = cast("Job", _unpack({**plain, "config": 0}, {"Job": Job}, "job"))
+    return Job(job.id, job.trial, dict(data["config"]), job.start, job.until)
+
+
+def _pack(value: Any) -> dict[str, Any]:
+    packed: dict[str, Any] = {"kind": type(value).__name__}
+    for field in fields(value):
+        item = getattr(value, field.name)
+        packed[field.name] = number_to_json(item) if isinstance(item, (int, float)) else item
+    return packed
+
+
+def _unpack(data: Mapping[str, Any], kinds: Mapping[str, type], what: str) -> object:
+    name = data.get("kind")
+    kind = kinds.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise SchemaError(f"{what} is of kind {name!r}, but must be one of {sorted(kinds)}.")
+    wanted = {field.name for field in fields(kind)}
+    given = set(data) - {"kind"}
+    if wanted != given:
+        missing, unknown = sorted(wanted - given), sorted(given - wanted)
+        raise SchemaError(f"{name} lacks {missing} and has the unknown {unknown}.")
+    clean: dict[str, Any] = {}
+    for field in sorted(wanted):
+        item = data[field]
+        place = f"{name}.{field}"
+        if field in _TEXT:
+            if not isinstance(item, str):
+                raise SchemaError(f"{place} is {item!r}, but text was expected.")
+            clean[field] = item
+        elif field in _WHOLE:
+            if not isinstance(item, int) or isinstance(item, bool):
+                raise SchemaError(f"{place} is {item!r}, but a whole number was expected.")
+            clean[field] = item
+        else:
+            clean[field] = number_from_json(item, place)
+    return kind(**clean)

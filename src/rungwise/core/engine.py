@@ -1,0 +1,288 @@
+"""The engine: events in, decisions out.
+
+Two laws of this file:
+
+1. The engine is the only mutator. Whatever happens to trials and schedulers happens inside
+   :meth:`Engine.handle`, and it depends on the study and the events alone.
+2. An illegal event raises before anything has changed, and tells the trial's story.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rungwise.core import seeding
+from rungwise.core.decisions import (
+    CONTINUE,
+    NOTED,
+    PAUSE,
+    STOP,
+    WAIT,
+    Decision,
+    Done,
+    Job,
+    Noted,
+    Run,
+)
+from rungwise.core.events import Event, JobEnded, JobFailed, JobLost, JobRequested, Reported
+from rungwise.core.history import TrialHistory
+from rungwise.core.scheduling import Draw, Move, Scheduler
+from rungwise.core.study import Study
+from rungwise.core.trials import MOVES, Cause, State, Trial
+from rungwise.errors import IllegalEventError
+
+Config = Mapping[str, Any]
+Proposer = Callable[[int], "Config | None"]
+"""trial id → its configuration, or None when there is nothing left to propose."""
+
+
+class Engine:
+    """One study, from its events.
+
+    Args:
+        study: what the study is.
+        proposer: where configurations come from, instead of the study's initial ones and its
+            searcher (a replay takes them from the log).
+
+    Attributes:
+        trials: every trial drawn, by id.
+        reports: the number of reports that brought something new.
+        spent: the resource trained in total, as far as it was reported.
+        ended: why the study is over, or None.
+    """
+
+    def __init__(self, study: Study, *, proposer: Proposer | None = None) -> None:
+        self.study = study
+        self.trials: list[Trial] = []
+        self.scheduler: Scheduler = study.scheduler.build(
+            goal=study.goal, trials=study.limits.trials
+        )
+        self.reports = 0
+        self.spent: float = 0
+        self.cost = 0.0
+        self.ended: str | None = None
+        self.best: Trial | None = None
+        self.best_loss = math.inf
+        self.best_resource: float = 0
+        self._sign = 1.0 if study.goal == "min" else -1.0
+        self._target = math.nan if study.limits.target is None else self._sign * study.limits.target
+        self._watched = study.limits.watches_reports
+        self._open: dict[int, Trial] = {}
+        self._lost: deque[Trial] = deque()
+        self._jobs = 0
+        self._settled = 0
+        self._exhausted = False
+        self._proposer = proposer if proposer is not None else _proposer_of(study, self.trials)
+        self._handlers: dict[type, Callable[[Any], Decision]] = {
+            Reported: self._reported,
+            JobRequested: self._requested,
+            JobEnded: self._left,
+            JobFailed: self._left,
+            JobLost: self._left,
+        }
+
+    # -- the one way in ------------------------------------------------------------------------
+
+    def handle(self, event: Event) -> Decision:
+        """Take a fact in and decide.
+
+        Raises:
+            IllegalEventError: the event must not happen now; nothing has changed.
+        """
+        handler = self._handlers.get(type(event))
+        if handler is None:
+            raise IllegalEventError(event, "it is none of the events the engine knows")
+        return handler(event)
+
+    # -- reading -------------------------------------------------------------------------------
+
+    @property
+    def open_jobs(self) -> list[int]:
+        """The jobs that are on workers, in the order issued."""
+        return list(self._open)
+
+    @property
+    def version(self) -> int:
+        """Grows whenever a worker told to wait should ask again."""
+        return self._settled + self.scheduler.version
+
+    @property
+    def best_value(self) -> float | None:
+        """The best value reported at any resource, in the user's own sign."""
+        return None if self.best is None else self._sign * self.best_loss
+
+    def value_of(self, loss: float) -> float:
+        """A loss in the user's own sign."""
+        return self._sign * loss
+
+    def why(self) -> str:
+        """Why the study ended and why the ceiling stands where it stands, in one sentence."""
+        state = (
+            "The study goes on" if self.ended is None else f"The study ended because {self.ended}"
+        )
+        return f"{state}; {self.scheduler.explain()}."
+
+    # -- reports -------------------------------------------------------------------------------
+
+    def _reported(self, event: Reported) -> Decision:
+        trial = self._open.get(event.job)
+        if trial is None:
+            raise self._not_open(event)
+        loss = self._loss_of(event, trial)
+        resource = event.resource
+        if trial.state is not State.RUNNING:
+            # A late report of a settled job: the answer stands.
+            return PAUSE if trial.state is State.PAUSING else STOP
+        if resource <= trial.resource:
+            # Ground covered before (training restarted without its checkpoint).
+            return CONTINUE
+        self.reports += 1
+        self.spent += resource - trial.resource
+        trial.resource = resource
+        trial.resources.append(resource)
+        trial.losses.append(loss)
+        if loss <= self.best_loss and loss < math.inf:
+            self._consider(trial, resource, loss)
+        decision: Decision = self.scheduler.reported(trial, resource, loss)
+        if self._watched:
+            self._watch(event, loss)
+        if decision is CONTINUE:
+            if self.ended is None:
+                return CONTINUE
+            decision = PAUSE
+        self._settled += 1
+        trial.state = MOVES[trial.state, Cause.STOP if decision is STOP else Cause.PAUSE]
+        return decision
+
+    def _loss_of(self, event: Reported, trial: Trial) -> float:
+        """Values become losses here and nowhere else: one sign, and what is not finite is last."""
+        try:
+            loss = self._sign * event.value
+            finite = -math.inf < loss < math.inf
+            legal = 0 < event.resource < math.inf
+        except (TypeError, ValueError):
+            legal = finite = False
+        if not legal:
+            rule = "its resource must be a positive finite number and its value a number"
+            raise IllegalEventError(event, rule, trial.story())
+        return loss if finite else math.inf
+
+    def _consider(self, trial: Trial, resource: float, loss: float) -> None:
+        """As good as the best so far: ties go to the lower id, then to the earlier report."""
+        if self.best is None or loss < self.best_loss or trial.id < self.best.id:
+            self.best, self.best_loss, self.best_resource = trial, loss, resource
+
+    def _watch(self, event: Reported, loss: float) -> None:
+        self.cost += event.cost
+        if self.ended is None:
+            if loss <= self._target:
+                self.ended = f"the target {self.study.limits.target:g} was reached"
+            else:
+                self.ended = self._out_of_budget(event.at)
+
+    def _out_of_budget(self, at: float) -> str | None:
+        return self.study.limits.exhausted(seconds=at, resource=self.spent, cost=self.cost)
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def _requested(self, event: JobRequested) -> Decision:
+        if self.ended is None and self._watched:
+            self.ended = self._out_of_budget(event.at)
+        if self.ended is not None:
+            return Done(self.ended)
+        if self._lost:
+            trial = self._lost.popleft()
+            return self._run(trial, trial.until)
+        return self._next()
+
+    def _next(self) -> Decision:
+        limit = self.study.limits.trials
+        may_draw = not self._exhausted and (limit is None or len(self.trials) < limit)
+        move = self.scheduler.next_move(may_draw=may_draw)
+        if isinstance(move, Draw):
+            config = self._proposer(len(self.trials))
+            if config is not None:
+                return self._draw(move, config)
+            self._exhausted = True
+            move = self.scheduler.next_move(may_draw=False)
+        if move is not None:
+            return self._promote(move)
+        if self._open:
+            return WAIT
+        self.ended = self._drained()
+        return Done(self.ended)
+
+    def _drained(self) -> str:
+        drawn = len(self.trials)
+        whole = "every configuration there is was drawn" if self._exhausted else "all were drawn"
+        return f"{drawn} configurations were evaluated ({whole}) and nothing more was promotable"
+
+    def _draw(self, move: Draw, config: Config) -> Decision:
+        trial = Trial(len(self.trials), config, move.bracket)
+        self.trials.append(trial)
+        self.scheduler.started(trial)
+        if self.study.limits.finish == "paper" and len(self.trials) == self.study.limits.trials:
+            self.ended = f"the last of {len(self.trials)} configurations was started"
+        return self._run(trial, move.until)
+
+    def _promote(self, move: Move) -> Decision:
+        assert not isinstance(move, Draw), "a scheduler that may not draw must not"
+        return self._run(self.trials[move.trial], move.until)
+
+    def _run(self, trial: Trial, until: float) -> Run:
+        trial.state = MOVES[trial.state, Cause.RUN]
+        trial.until = until
+        job = Job(self._jobs, trial.id, trial.config, trial.resource, until)
+        trial.jobs.append(job)
+        self._open[job.id] = trial
+        self._jobs += 1
+        return Run(job)
+
+    # -- ends ----------------------------------------------------------------------------------
+
+    def _left(self, event: JobEnded | JobFailed | JobLost) -> Noted:
+        trial = self._open.get(event.job)
+        if trial is None:
+            raise self._not_open(event)
+        trial.state = MOVES[trial.state, _CAUSES[type(event)]]
+        if isinstance(event, JobFailed):
+            trial.note = event.reason
+        del self._open[event.job]
+        self._settled += 1
+        if trial.state is State.LOST:
+            self._lost.append(trial)
+        elif trial.state in (State.FAILED, State.ENDED):
+            self.scheduler.dropped(trial)
+        else:
+            self.scheduler.released(trial)
+        return NOTED
+
+    def _not_open(self, event: Reported | JobEnded | JobFailed | JobLost) -> IllegalEventError:
+        owners = (t for t in self.trials if any(job.id == event.job for job in t.jobs))
+        owner = next(owners, None)
+        if owner is None:
+            return IllegalEventError(event, f"no job {event.job!r} was ever issued")
+        return IllegalEventError(event, f"job {event.job} has left its worker", owner.story())
+
+
+_CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}
+
+
+def _proposer_of(study: Study, trials: Sequence[Trial]) -> Proposer:
+    """Initial configurations first, then whatever the searcher proposes."""
+    space, searcher, initial = study.space, study.searcher, study.initial
+    if space is None or searcher is None:
+        return lambda number: initial[number] if number < len(initial) else None
+    history = TrialHistory(trials, space)
+
+    def propose(number: int) -> Config | None:
+        if number < len(initial):
+            return space.validate(initial[number])
+        rng = seeding.generator(study.seed, "searcher", number)
+        config = searcher.propose(space, history, rng)
+        return None if config is None else space.validate(config)
+
+    return propose

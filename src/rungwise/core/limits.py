@@ -1,0 +1,64 @@
+"""When a study ends: the number of trials, budgets, a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rungwise.core.checks import one_of, real, whole
+from rungwise.errors import InvalidArgumentError
+
+Finish = Literal["drain", "paper"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends a study; the first that applies does.
+
+    Args:
+        trials: at most so many configurations are drawn.
+        finish: ``"drain"``: after the last one, go on until nothing is promotable any more;
+            ``"paper"``: end as soon as the last one has started (the paper's experiments).
+        seconds: end at this time.
+        resource: end when so much resource has been spent in total.
+        cost: end when the reported costs add up to this.
+        target: end when a value as good as this is reported.
+    """
+
+    trials: int | None = None
+    finish: Finish = "drain"
+    seconds: float | None = None
+    resource: float | None = None
+    cost: float | None = None
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        one_of("finish", self.finish, ("drain", "paper"))
+        if self.trials is not None:
+            whole("trials", self.trials, at_least=1)
+        for name in ("seconds", "resource", "cost"):
+            if getattr(self, name) is not None:
+                real(name, getattr(self, name), at_least=0)
+        if self.target is not None:
+            real("target", self.target)
+        ends = (self.trials, self.seconds, self.resource, self.cost, self.target)
+        if all(end is None for end in ends):
+            raise InvalidArgumentError(
+                "trials", None, "a study needs an end: trials, seconds, resource, cost or target"
+            )
+
+    @property
+    def watches_reports(self) -> bool:
+        """Whether a report can end the study."""
+        budgets = (self.seconds, self.resource, self.cost, self.target)
+        return any(budget is not None for budget in budgets)
+
+    def exhausted(self, *, seconds: float, resource: float, cost: float) -> str | None:
+        """Which budget is used up, as a clause for a person."""
+        if self.seconds is not None and seconds >= self.seconds:
+            return f"the budget of {self.seconds:g} seconds is used up"
+        if self.resource is not None and resource >= self.resource:
+            return f"the budget of {self.resource:g} units of resource is used up"
+        if self.cost is not None and cost >= self.cost:
+            return f"the budget of {self.cost:g} in cost is used up"
+        return None

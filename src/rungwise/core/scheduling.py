@@ -1,0 +1,101 @@
+"""The seam between the engine and its schedulers.
+
+A *recipe* (``rw.PASHA(…)``) is a frozen value that can be reused, compared and written down; it
+builds a *scheduler*, which holds the state of one study. The engine is the only one to call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from rungwise.core.checks import Goal
+from rungwise.core.decisions import Continue, Pause, Stop
+from rungwise.core.trials import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """Train a paused trial further."""
+
+    trial: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Start a new configuration."""
+
+    until: int
+    bracket: int = 0
+
+
+Move = Promote | Draw
+Trace = Sequence[tuple[int, float]]
+"""[(number of reports so far, value), …]: how a quantity changed over the study."""
+
+
+class Scheduler(Protocol):
+    """Who is trained next, and how far."""
+
+    def next_move(self, *, may_draw: bool) -> Move | None:
+        """What a free worker should do; None when there is nothing now.
+
+        A :class:`Promote` is taken as done; a :class:`Draw` changes nothing until
+        :meth:`started` confirms it.
+        """
+        ...
+
+    def started(self, trial: Trial) -> None:
+        """A drawn trial has been started."""
+        ...
+
+    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+        """A trial reported further than ever before; the curve holds the report already."""
+        ...
+
+    def released(self, trial: Trial) -> None:
+        """The job of a trial told to pause or stop has left its worker."""
+        ...
+
+    def dropped(self, trial: Trial) -> None:
+        """A trial failed or ended before its goal: it ranks last where it was heading."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Grows whenever a worker told to wait should ask again."""
+        ...
+
+    @property
+    def ceilings(self) -> Trace:
+        """How far trials were allowed to go over time."""
+        ...
+
+    @property
+    def epsilons(self) -> Trace:
+        """The values of ε that checks asked for, where the criterion has one."""
+        ...
+
+    def explain(self) -> str:
+        """Why the ceiling stands where it stands, as a clause for a person."""
+        ...
+
+
+@runtime_checkable
+class Recipe(Protocol):
+    """A frozen description of a scheduler."""
+
+    @property
+    def max_resource(self) -> int | None:
+        """The furthest any trial may be trained; None when open-ended."""
+        ...
+
+    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:
+        """A fresh scheduler for one study."""
+        ...
+
+    def limited_to(self, max_resource: int) -> Recipe:
+        """The same recipe for at most this resource (used where none was given)."""
+        ...

@@ -1,0 +1,145 @@
+"""Trials and the table of their states.
+
+Law of this file: which state follows which is data (:data:`MOVES`); no other code decides it, and
+``docs/states.md`` is drawn from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, unique
+from typing import Any
+
+from rungwise.core.decisions import Job
+
+
+@unique
+class State(Enum):
+    """Where a trial stands."""
+
+    NEW = "new"
+    RUNNING = "running"
+    PAUSING = "pausing"
+    STOPPING = "stopping"
+    PAUSED = "paused"
+    LOST = "lost"
+    STOPPED = "stopped"
+    ENDED = "ended"
+    FAILED = "failed"
+
+    # Members are singletons; hashing their names in Python code would cost more than a report.
+    __hash__ = object.__hash__
+
+
+@unique
+class Cause(Enum):
+    """What moves a trial from one state to another."""
+
+    RUN = "told to run"
+    PAUSE = "told to pause"
+    STOP = "told to stop"
+    END = "job ended"
+    FAIL = "job failed"
+    LOSE = "job lost"
+
+    __hash__ = object.__hash__
+
+
+MOVES: Mapping[tuple[State, Cause], State] = {
+    (State.NEW, Cause.RUN): State.RUNNING,
+    (State.PAUSED, Cause.RUN): State.RUNNING,
+    (State.LOST, Cause.RUN): State.RUNNING,
+    (State.RUNNING, Cause.PAUSE): State.PAUSING,
+    (State.RUNNING, Cause.STOP): State.STOPPING,
+    (State.RUNNING, Cause.END): State.ENDED,
+    (State.RUNNING, Cause.FAIL): State.FAILED,
+    (State.RUNNING, Cause.LOSE): State.LOST,
+    # A settled job (told to pause or stop) owes nothing: however it ends, the trial keeps what it
+    # has reached. Without this a crash between the answer and the end would revive the trial.
+    (State.PAUSING, Cause.END): State.PAUSED,
+    (State.PAUSING, Cause.FAIL): State.PAUSED,
+    (State.PAUSING, Cause.LOSE): State.PAUSED,
+    (State.STOPPING, Cause.END): State.STOPPED,
+    (State.STOPPING, Cause.FAIL): State.STOPPED,
+    (State.STOPPING, Cause.LOSE): State.STOPPED,
+}
+
+MEANING: Mapping[State, str] = {
+    State.NEW: "drawn, not started yet (never seen from outside)",
+    State.RUNNING: "a job of it is on a worker",
+    State.PAUSING: "told to pause at a rung; its job has not ended yet",
+    State.STOPPING: "told to stop; its job has not ended yet",
+    State.PAUSED: "waits on a rung and may be promoted",
+    State.LOST: "its job was lost and will be re-issued before anything else",
+    State.STOPPED: "done: judged not worth more, or trained to the end",
+    State.ENDED: "its job ended by itself before it reached its goal; ranks last there",
+    State.FAILED: "its job failed for good; ranks last at the rung it was heading for",
+}
+
+
+class Trial:
+    """One configuration and all that is known of it. Only the engine changes a trial.
+
+    Attributes:
+        id: the order of drawing, from 0.
+        config: the configuration.
+        state: see :class:`State`.
+        bracket: which bracket of the scheduler it belongs to.
+        rung: the highest rung reached, −1 before the first.
+        until: the level its current or last job runs to.
+        resource: the furthest resource reported.
+        resources: the resources reported, ascending.
+        losses: the losses there, always minimised, +inf for NaN and ±inf.
+        jobs: the jobs issued for it.
+    """
+
+    __slots__ = (
+        "bracket",
+        "config",
+        "id",
+        "jobs",
+        "losses",
+        "note",
+        "resource",
+        "resources",
+        "rung",
+        "state",
+        "until",
+    )
+
+    def __init__(self, number: int, config: Mapping[str, Any], bracket: int) -> None:
+        self.id = number
+        self.config = config
+        self.bracket = bracket
+        self.state = State.NEW
+        self.rung = -1
+        self.until: float = 0
+        self.resource: float = 0
+        self.resources: list[float] = []
+        self.losses: list[float] = []
+        self.jobs: list[Job] = []
+        self.note = ""
+
+    def __repr__(self) -> str:
+        return f"<trial {self.id}: {self.state.value}, resource {self.resource:g}>"
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed for good."""
+        return self.state is State.FAILED
+
+    def story(self) -> list[str]:
+        """What happened to it, one sentence each."""
+        told = [f"trial {self.id} was drawn with {dict(self.config)}"]
+        told += [
+            f"job {job.id} was to train it from {job.start:g} to {job.until:g}" for job in self.jobs
+        ]
+        if self.resources:
+            told.append(
+                f"it reported {len(self.resources)} times, last at resource "
+                f"{self.resource:g} with loss {self.losses[-1]:g}"
+            )
+        told.append(
+            f"it is now {self.state.value}: {MEANING[self.state]}{self.note and f' ({self.note})'}"
+        )
+        return told

@@ -1,0 +1,26 @@
+"""Ranking criteria: when has the ranking of configurations settled?"""
+
+from rungwise.rankings.base import Ranking, Verdict
+from rungwise.rankings.exact import Exact
+from rungwise.rankings.leader import Leader
+from rungwise.rankings.noise import Noise
+from rungwise.rankings.rbo import RBO
+from rungwise.rankings.rrr import ARRR, RRR
+from rungwise.rankings.soft import Soft, SoftMean, SoftMedian, SoftSigma
+from rungwise.rankings.standing import Standing
+
+__all__ = [
+    "ARRR",
+    "RBO",
+    "RRR",
+    "Exact",
+    "Leader",
+    "Noise",
+    "Ranking",
+    "Soft",
+    "SoftMean",
+    "SoftMedian",
+    "SoftSigma",
+    "Standing",
+    "Verdict",
+]

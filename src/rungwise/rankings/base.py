@@ -1,0 +1,80 @@
+"""What a ranking criterion is: when do two rungs tell the same story?
+
+A criterion is a frozen value with one pure method. PASHA asks it whether rung K ranks its
+configurations as rung K−1 does, and raises the ceiling when it says no.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rungwise.core.checks import Goal, goal_of
+from rungwise.rankings.standing import Standing
+
+Noise = Callable[[], float]
+"""Gives ε as estimated from criss-crossing curves; only called when it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a criterion found.
+
+    Attributes:
+        stable: whether the ranking is the same, as the criterion sees it.
+        measure: the quantity it looked at.
+        bound: what the quantity was compared with, if it had to be.
+        epsilon: ε, if the criterion has one and asked for it.
+    """
+
+    stable: bool
+    measure: float
+    bound: float | None = None
+    epsilon: float | None = None
+
+
+class Ranking(ABC):
+    """A criterion; subclasses are frozen dataclasses."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def judge(self, standing: Standing, noise: Noise) -> Verdict:
+        """Whether the two rungs rank alike."""
+
+    @abstractmethod
+    def explain(self, verdict: Verdict) -> str:
+        """The verdict as a clause for a person."""
+
+    def noise_percentile(self) -> float | None:
+        """Which percentile of the noise in the curves it wants as ε; None: it never asks."""
+        return None
+
+    def stable(
+        self, top: ArrayLike, below: ArrayLike, *, goal: Goal = "min", epsilon: float = 0.0
+    ) -> bool:
+        """The criterion on plain arrays, one entry a configuration.
+
+        Args:
+            top: the metric in rung K.
+            below: the metric of the same configurations in rung K−1.
+            goal: whether the metric is minimised or maximised.
+            epsilon: ε for the criteria that estimate it from curves.
+        """
+        return self.judge(Standing.of(top, below, goal=goal_of(goal)), lambda: epsilon).stable
+
+
+def no_noise() -> float:
+    """The noise of a study whose criterion does not look at curves."""
+    return 0.0
+
+
+def rank_weights(p: float, n: int) -> NDArray[np.float64]:
+    """wᵢ = pⁱ / Σ pⁱ for i = 0 … n−1: the smaller p, the more the top of the ranking counts."""
+    weights = p ** np.arange(n, dtype=np.float64)
+    normalised: NDArray[np.float64] = weights / weights.sum()
+    return normalised

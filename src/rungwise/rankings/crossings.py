@@ -1,0 +1,225 @@
+"""ε from noise: how far apart are configurations whose curves criss-cross?
+
+The pairs S of the paper (section 4.2): both trials have trained beyond level K−1, and over the
+resources both have reported (up to level K) the sign of their difference changed at least twice;
+equal losses are no sign. A pair's distance is |difference| at the last common resource. ε is the
+N-th percentile of the distances, and keeps its last value while no pair counts; 0 at first.
+Reports that are not finite are no measurements: they are left out.
+
+How it is kept cheap. The value is defined after every report but only worked out when a check
+asks (:meth:`Crossings.epsilon`), with the same result: within one pair of rungs a pair that
+counts once counts for good, so no history is missed. Trials that have reached level K will never
+change again: the distances of pairs of such trials are computed once and kept. Only the few
+trials under way are compared anew, all of them in one batch of array operations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_BATCH = 1 << 20
+"""How many differences are formed at once; bounds the memory of catching up."""
+
+
+class Curve(Protocol):
+    """What is read of a trial."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def resources(self) -> Sequence[float]: ...
+    @property
+    def losses(self) -> Sequence[float]: ...
+
+
+class Crossings:
+    """The criss-crossing pairs of the top rung and the percentile of their distances.
+
+    Args:
+        percentile: N, from 0 to 100.
+    """
+
+    def __init__(self, percentile: float) -> None:
+        self._percentile = percentile
+        self._epsilon = 0.0
+        self.watch(0, math.inf, ())
+
+    def watch(self, floor: float, cap: float, trials: Iterable[Curve]) -> None:
+        """Look at another pair of rungs from now on; ε keeps its value for the time being.
+
+        Args:
+            floor: level K−1.
+            cap: level K.
+            trials: those that may have reported beyond the floor already.
+        """
+        self._floor = floor
+        self._cap = cap
+        self._touched: dict[int, Curve] = {}
+        self._row_of: dict[int, int] = {}
+        self._read: list[int] = []  # per row: how many points of its curve have been read
+        self._under_way: list[int] = []  # rows that have not reached level K
+        self._column_of: dict[float, int] = {}
+        self._grid: list[float] = []  # the resources of the columns, ascending
+        self._losses = np.full((8, 8), math.nan)
+        self._settled = np.empty(64)  # distances of pairs that will not change any more
+        self._settled_count = 0
+        for trial in trials:
+            self.touch(trial)
+
+    def touch(self, trial: Curve) -> None:
+        """A trial has a new report."""
+        if trial.resources and trial.resources[-1] > self._floor:
+            self._touched[trial.id] = trial
+
+    def epsilon(self) -> float:
+        """ε as of the last report."""
+        if self._touched:
+            arrived = self._take_in()
+            distances = self._compare(arrived)
+            if distances.size:
+                self._epsilon = percentile_of(distances, self._percentile)
+        return self._epsilon
+
+    # -- reading curves ------------------------------------------------------------------------
+
+    def _take_in(self) -> list[int]:
+        """Copy new points into the matrix; return the rows that have just reached level K."""
+        arrived = []
+        under_way = set(self._under_way)
+        for trial in self._touched.values():
+            row = self._row_of.get(trial.id)
+            if row is None:
+                if not self._beyond_floor(trial):
+                    continue
+                row = self._new_row(trial)
+                under_way.add(row)
+            self._copy(trial, row)
+            if trial.resources[-1] >= self._cap and row in under_way:
+                under_way.discard(row)
+                arrived.append(row)
+        self._touched.clear()
+        self._under_way = sorted(under_way)
+        return arrived
+
+    def _beyond_floor(self, trial: Curve) -> bool:
+        """Whether a finite loss was reported beyond level K−1 (and up to K or the last one)."""
+        points = zip(reversed(trial.resources), reversed(trial.losses), strict=True)
+        for resource, loss in points:
+            if resource <= self._floor:
+                return False
+            if loss < math.inf:
+                return True
+        return False
+
+    def _new_row(self, trial: Curve) -> int:
+        row = self._row_of[trial.id] = len(self._read)
+        self._read.append(0)
+        if row == self._losses.shape[0]:
+            more = np.full_like(self._losses, math.nan)
+            self._losses = np.concatenate([self._losses, more])
+        return row
+
+    def _copy(self, trial: Curve, row: int) -> None:
+        start = self._read[row]
+        self._read[row] = len(trial.resources)
+        points = {
+            resource: loss
+            for resource, loss in zip(trial.resources[start:], trial.losses[start:], strict=True)
+            if resource <= self._cap and loss < math.inf
+        }
+        for resource in points:
+            if resource not in self._column_of:
+                self._new_column(resource)
+        columns = [self._column_of[resource] for resource in points]
+        self._losses[row, columns] = list(points.values())
+
+    def _new_column(self, resource: float) -> None:
+        """Add a resource to the grid; with trials that report alike it always goes to the end."""
+        grid = self._grid
+        width = len(grid)
+        if width == self._losses.shape[1]:
+            more = np.full_like(self._losses, math.nan)
+            self._losses = np.concatenate([self._losses, more], axis=1)
+        place = int(np.searchsorted(grid, resource))
+        if place < width:
+            self._losses[:, place + 1 : width + 1] = self._losses[:, place:width]
+            self._losses[:, place] = math.nan
+        grid.insert(place, resource)
+        if place < width:
+            self._column_of = {value: column for column, value in enumerate(grid)}
+        else:
+            self._column_of[resource] = place
+
+    # -- comparing curves ----------------------------------------------------------------------
+
+    def _compare(self, arrived: Sequence[int]) -> Floats:
+        """All distances: the settled ones and those of trials under way."""
+        active = [*arrived, *self._under_way]
+        losses = self._losses[: len(self._read), : len(self._grid)]
+        # A pair is looked at once: with every row that is not active, and with the active ones
+        # that come earlier in the list.
+        place = np.full(len(self._read), -1)
+        place[active] = np.arange(len(active))
+        step = max(1, _BATCH // max(1, losses.size))
+        passing: list[Floats] = []
+        for start in range(0, len(active), step):
+            batch = active[start : start + step]
+            distance, counts = criss_crossed(losses[batch], losses)
+            counts &= place < np.arange(start, start + len(batch))[:, None]
+            settled = max(0, min(len(batch), len(arrived) - start))
+            self._settle(distance[:settled][counts[:settled]])
+            passing.append(distance[settled:][counts[settled:]])
+        return np.concatenate([self._settled[: self._settled_count], *passing])
+
+    def _settle(self, distances: Floats) -> None:
+        end = self._settled_count + distances.size
+        while end > self._settled.size:
+            self._settled = np.concatenate([self._settled, np.empty_like(self._settled)])
+        self._settled[self._settled_count : end] = distances
+        self._settled_count = end
+
+
+def criss_crossed(some: Floats, others: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Compare each of some curves with each of the others.
+
+    Args:
+        some: [k, resources] losses, NaN where nothing was measured.
+        others: [m, resources], on the same grid of resources.
+
+    Returns:
+        [k, m] distances at the last common resource, and whether the pair criss-crossed.
+    """
+    difference = some[:, None, :] - others[None, :, :]
+    ahead = difference > 0
+    signed = ahead | (difference < 0)
+    gaps = signed[..., 1:] > signed[..., :-1]
+    if gaps.any():
+        # A sign after a place without one: carry the last sign over the gap.
+        columns = np.arange(difference.shape[-1])
+        last_signed = np.maximum.accumulate(np.where(signed, columns, -1), axis=-1)
+        ahead = np.take_along_axis(ahead, np.maximum(last_signed, 0), axis=-1)
+        signed = last_signed >= 0
+    changes = (ahead[..., 1:] != ahead[..., :-1]) & signed[..., 1:] & signed[..., :-1]
+    crossed = np.count_nonzero(changes, axis=-1) >= 2
+    measured = difference == difference  # noqa: PLR0124 - false where one of the two is missing
+    last = difference.shape[-1] - 1 - np.argmax(measured[..., ::-1], axis=-1)
+    distance = np.abs(np.take_along_axis(difference, last[..., None], axis=-1)[..., 0])
+    return distance, crossed
+
+
+def percentile_of(values: Floats, percentile: float) -> float:
+    """The linearly interpolated percentile, to the last bit as NumPy's, without its overhead."""
+    position = (values.size - 1) * (percentile / 100)
+    low = math.floor(position)
+    high = min(low + 1, values.size - 1)
+    ordered = np.partition(values, (low, high)) if values.size > 256 else np.sort(values)
+    below, above = float(ordered[low]), float(ordered[high])
+    part = position - low
+    step = above - below
+    return above - step * (1 - part) if part >= 0.5 else below + step * part

@@ -1,0 +1,37 @@
+"""Direct ranking: every configuration keeps its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rungwise.rankings.base import Noise, Ranking, Verdict
+from rungwise.rankings.standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Exact(Ranking):
+    """Stable ⇔ both rungs list the configurations in the same order, ties by trial id.
+
+    Differs from ``Soft(0)`` only where losses are equal in rung K−1: this one compares places,
+    that one losses.
+
+    Example:
+        >>> Exact().stable(top=[0.1, 0.2, 0.3], below=[0.4, 0.5, 0.6])
+        True
+        >>> Exact().stable(top=[0.2, 0.1, 0.3], below=[0.4, 0.5, 0.6])
+        False
+
+    Reference:
+        The paper, appendix C.1, direct ranking.
+    """
+
+    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
+        moved = int(np.count_nonzero(standing.order != standing.order_below))
+        return Verdict(moved == 0, moved, 0)
+
+    def explain(self, verdict: Verdict) -> str:
+        if verdict.stable:
+            return "every configuration kept its place"
+        return f"{verdict.measure:g} configurations changed place"

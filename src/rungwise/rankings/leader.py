@@ -1,0 +1,55 @@
+"""A criterion of ours: would the winner change?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rungwise.core.checks import real
+from rungwise.rankings.base import Noise, Ranking, Verdict
+from rungwise.rankings.standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Leader(Ranking):
+    """Stable ⇔ f_K(p₁) − min f_K ≤ ε, with p₁ the leader of rung K−1 among rung K's trials.
+
+    It asks only what a user asks, whether the winner would change, and leaves the places behind
+    it alone. ε comes from the noise in the curves as in :class:`rungwise.rankings.Noise`.
+
+    Args:
+        percentile: which percentile of the noise is ε.
+
+    Example:
+        >>> Leader().stable(top=[0.10, 0.11, 0.5], below=[0.31, 0.30, 0.4], epsilon=0.02)
+        True
+        >>> Leader().stable(top=[0.10, 0.15, 0.5], below=[0.31, 0.30, 0.4], epsilon=0.02)
+        False
+    """
+
+    percentile: float = 90.0
+
+    def __post_init__(self) -> None:
+        real("percentile", self.percentile, at_least=0, at_most=100)
+
+    def noise_percentile(self) -> float:
+        return self.percentile
+
+    def judge(self, standing: Standing, noise: Noise) -> Verdict:
+        if standing.size < 2:
+            return Verdict(stable=True, measure=0.0)
+        leader, best = float(standing.top_in_below_order[0]), float(standing.top[0])
+        if leader == best:
+            # The winner is the same whatever ε is (also when all have diverged).
+            return Verdict(stable=True, measure=0.0)
+        epsilon = noise()
+        behind = leader - best
+        return Verdict(behind <= epsilon, behind, epsilon, epsilon)
+
+    def explain(self, verdict: Verdict) -> str:
+        if verdict.bound is None:
+            return "the leader stayed the same"
+        word = "within" if verdict.stable else "more than"
+        return (
+            f"the earlier leader is now {verdict.measure:.4g} behind the best, "
+            f"{word} ε = {verdict.bound:.4g}"
+        )

@@ -1,0 +1,97 @@
+"""Reciprocal rank regret: what would it cost to have believed the rung below?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rungwise.core.checks import real
+from rungwise.rankings.base import Noise, Ranking, Verdict, rank_weights
+from rungwise.rankings.standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class RRR(Ranking):
+    """Stable ⇔ RRR = Σ wᵢ (f′ᵢ − fᵢ) / fᵢ ≤ t, with wᵢ = pⁱ / Σ pⁱ.
+
+    f are the scores in rung K in their own order, f′ the same scores in rung K−1's order. For a
+    maximised metric it is (fᵢ − f′ᵢ) / fᵢ on the metric itself. The paper divides by fᵢ; here it
+    is |fᵢ|, the same for positive scores and still a regret for negative ones (log likelihoods).
+
+    Args:
+        p: from 0 to 1; the smaller, the more the top of the ranking counts.
+        t: the largest relative regret that counts as stable.
+
+    Reference:
+        The paper, appendix C.1 (p = 1 and 0.5, t = 0.05).
+    """
+
+    p: float = 1.0
+    t: float = 0.05
+
+    def __post_init__(self) -> None:
+        real("p", self.p, at_least=0, at_most=1)
+        real("t", self.t, at_least=0)
+
+    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
+        value = weighted_regret(standing, self.p, absolute=False)
+        return Verdict(value <= self.t + 1e-12, value, self.t)
+
+    def explain(self, verdict: Verdict) -> str:
+        return _explain("reciprocal rank regret", verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class ARRR(Ranking):
+    """Stable ⇔ ARRR = Σ wᵢ |f′ᵢ − fᵢ| / fᵢ ≤ t: :class:`RRR` with absolute differences.
+
+    Args:
+        p: from 0 to 1; the smaller, the more the top of the ranking counts.
+        t: the largest relative regret that counts as stable.
+
+    Reference:
+        The paper, appendix C.1 (p = 1 and 0.5, t = 0.05).
+    """
+
+    p: float = 1.0
+    t: float = 0.05
+
+    def __post_init__(self) -> None:
+        real("p", self.p, at_least=0, at_most=1)
+        real("t", self.t, at_least=0)
+
+    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
+        value = weighted_regret(standing, self.p, absolute=True)
+        return Verdict(value <= self.t + 1e-12, value, self.t)
+
+    def explain(self, verdict: Verdict) -> str:
+        return _explain("absolute reciprocal rank regret", verdict)
+
+
+def weighted_regret(standing: Standing, p: float, *, absolute: bool) -> float:
+    """Σ wᵢ (f′ᵢ − fᵢ) / |fᵢ|, or with |f′ᵢ − fᵢ|.
+
+    Losses serve both goals: a maximised metric is −loss, so (f − f′) / |f| is the same number.
+    A configuration that diverged in rung K costs +inf wherever rung K−1 had it before one that
+    did not.
+    """
+    mine, theirs = standing.top, standing.top_in_below_order
+    differ = mine != theirs
+    if not differ.any():
+        return 0.0
+    if np.isinf(theirs[np.isfinite(mine)]).any():
+        return math.inf
+    weights = rank_weights(p, mine.size)[differ]
+    mine, theirs = mine[differ], theirs[differ]
+    gap = np.abs(theirs - mine) if absolute else theirs - mine
+    counted = weights > 0
+    # A score of 0 makes a relative regret infinite; two of opposite sign make it NaN: unstable.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float((weights[counted] * (gap[counted] / np.abs(mine[counted]))).sum())
+
+
+def _explain(name: str, verdict: Verdict) -> str:
+    word = "at most" if verdict.stable else "more than"
+    return f"the {name} is {verdict.measure:.4g}, {word} {verdict.bound:g}"

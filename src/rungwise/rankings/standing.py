@@ -1,0 +1,126 @@
+"""How the configurations of the top rung stand there and one rung below."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rungwise.core.checks import Goal
+from rungwise.errors import InvalidArgumentError
+
+Floats = NDArray[np.float64]
+
+
+class Standing:
+    """The trials of rung K, ranked by their losses there and by those in rung K−1.
+
+    Both orders are kept sorted as trials arrive (ties by id), so that a criterion reads arrays
+    and never sorts: an arrival costs two binary searches and two block moves.
+
+    Args:
+        goal: needed by criteria that look at relative values.
+    """
+
+    __slots__ = ("_by_below", "_by_top", "_keys_below", "_keys_top", "goal", "members", "size")
+
+    def __init__(self, goal: Goal = "min") -> None:
+        self.goal = goal
+        self.size = 0
+        self.members: set[int] = set()
+        self._keys_top: list[tuple[float, int]] = []
+        self._keys_below: list[tuple[float, int]] = []
+        # Rows of each: loss in rung K, loss in rung K−1, trial id.
+        self._by_top = np.empty((3, 16))
+        self._by_below = np.empty((3, 16))
+
+    @classmethod
+    def of(cls, top: ArrayLike, below: ArrayLike, *, goal: Goal = "min") -> Standing:
+        """The standing of plain arrays of metric values, one entry a configuration.
+
+        Args:
+            top: the values in rung K.
+            below: the values of the same configurations in rung K−1.
+            goal: whether they are minimised or maximised.
+        """
+        sign = 1.0 if goal == "min" else -1.0
+        upper, lower = (sign * np.asarray(x, dtype=np.float64).ravel() for x in (top, below))
+        if upper.shape != lower.shape:
+            raise InvalidArgumentError(
+                "below", f"of length {lower.size}", f"it must be as long as top, {upper.size}"
+            )
+        upper, lower = (np.where(np.isfinite(x), x, math.inf) for x in (upper, lower))
+        standing = cls(goal)
+        standing.extend(zip(range(upper.size), upper.tolist(), lower.tolist(), strict=True))
+        return standing
+
+    def extend(self, arrivals: Iterable[tuple[int, float, float]]) -> None:
+        """Add (id, loss in rung K, loss in rung K−1) one after the other."""
+        for trial, top, below in arrivals:
+            self.add(trial, top, below)
+
+    def add(self, trial: int, top: float, below: float) -> None:
+        """A trial arrived in rung K."""
+        n = self.size
+        if n == self._by_top.shape[1]:
+            self._by_top = np.concatenate([self._by_top, np.empty_like(self._by_top)], axis=1)
+            self._by_below = np.concatenate([self._by_below, np.empty_like(self._by_below)], axis=1)
+        self.members.add(trial)
+        row = (top, below, trial)
+        _insert(self._by_top, n, _place(self._keys_top, (top, trial)), row)
+        _insert(self._by_below, n, _place(self._keys_below, (below, trial)), row)
+        self.size = n + 1
+
+    @property
+    def top(self) -> Floats:
+        """f_K in rung K's order: ascending."""
+        return self._by_top[0, : self.size]
+
+    @property
+    def below(self) -> Floats:
+        """f_{K−1} in rung K−1's order: ascending."""
+        return self._by_below[1, : self.size]
+
+    @property
+    def below_in_top_order(self) -> Floats:
+        """f_{K−1}(c₁), f_{K−1}(c₂), … for rung K's order c."""
+        return self._by_top[1, : self.size]
+
+    @property
+    def top_in_below_order(self) -> Floats:
+        """f_K(p₁), f_K(p₂), … for rung K−1's order p."""
+        return self._by_below[0, : self.size]
+
+    @property
+    def order(self) -> Floats:
+        """The ids in rung K's order."""
+        return self._by_top[2, : self.size]
+
+    @property
+    def order_below(self) -> Floats:
+        """The ids in rung K−1's order."""
+        return self._by_below[2, : self.size]
+
+    def displacement(self) -> float:
+        """Max over i of |f_{K−1}(cᵢ) − f_{K−1}(pᵢ)|: how far the ranking moved, in loss."""
+        if self.size < 2:
+            return 0.0
+        a, b = self.below_in_top_order, self.below
+        if b[-1] == math.inf:  # ascending: an infinite loss is at the end
+            a, b = a[a != b], b[a != b]
+            return float(np.abs(a - b).max()) if a.size else 0.0
+        return float(np.abs(a - b).max())
+
+
+def _place(keys: list[tuple[float, int]], key: tuple[float, int]) -> int:
+    place = bisect_left(keys, key)
+    keys.insert(place, key)
+    return place
+
+
+def _insert(rows: Floats, n: int, place: int, values: tuple[float, float, int]) -> None:
+    rows[:, place + 1 : n + 1] = rows[:, place:n]
+    rows[:, place] = values

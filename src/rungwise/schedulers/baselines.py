@@ -1,0 +1,72 @@
+"""Baselines of the paper: every configuration is trained equally long, then the best is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rungwise.core.checks import Goal, whole
+from rungwise.core.ladder import Ladder
+from rungwise.core.rungs import FloorCut
+from rungwise.core.scheduling import Scheduler
+from rungwise.errors import InvalidArgumentError
+from rungwise.schedulers.ceilings import Fixed
+from rungwise.schedulers.promotion import Promotion
+
+
+@dataclass(frozen=True, slots=True)
+class FixedResource:
+    """Train every configuration for the same small resource and take the best.
+
+    ``FixedResource(1)`` is the paper's one-epoch baseline; 2, 3 and 5 are those of appendix A.
+
+    Args:
+        resource: how far each configuration is trained.
+    """
+
+    resource: int
+
+    def __post_init__(self) -> None:
+        whole("resource", self.resource, at_least=1)
+
+    @property
+    def max_resource(self) -> int:
+        """The resource every configuration gets."""
+        return self.resource
+
+    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+        """A ladder of one rung: whoever reaches it is done."""
+        return _one_rung(self.resource)
+
+    def limited_to(self, max_resource: int) -> FixedResource:  # noqa: ARG002 - it has its own
+        """Itself: its resource is given."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class RandomSearch:
+    """Train every configuration fully and take the best.
+
+    Args:
+        max_resource: the full training.
+    """
+
+    max_resource: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_resource is not None:
+            whole("max_resource", self.max_resource, at_least=1)
+
+    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+        """A ladder of one rung: whoever reaches it is done."""
+        if self.max_resource is None:
+            raise InvalidArgumentError("max_resource", None, "RandomSearch needs a maximum")
+        return _one_rung(self.max_resource)
+
+    def limited_to(self, max_resource: int) -> RandomSearch:
+        """The same with a maximum."""
+        return replace(self, max_resource=max_resource)
+
+
+def _one_rung(resource: int) -> Promotion:
+    ladder = Ladder((resource,), eta=2)
+    return Promotion(ladder, ceiling=lambda part, _: Fixed(part), cut=FloorCut(2))

@@ -1,0 +1,153 @@
+"""Hyperband: several brackets of successive halving that start at different rungs.
+
+Bracket s of s_max = the ladder's top starts ⌈(s_max + 1) / (s + 1) · η^s⌉ configurations at rung
+s_max − s (Li et al. 2018, Algorithm 1): from many configurations trained briefly at first to few
+that are trained fully at once.
+"""
+
+from __future__ import annotations
+
+from rungwise.core.decisions import Continue, Pause, Stop
+from rungwise.core.ladder import Ladder
+from rungwise.core.rungs import Cut
+from rungwise.core.scheduling import Draw, Move, Trace
+from rungwise.core.trials import Trial
+from rungwise.schedulers.ceilings import Fixed
+from rungwise.schedulers.halving import Halving
+from rungwise.schedulers.promotion import Promotion
+
+
+def bracket_sizes(ladder: Ladder) -> tuple[int, ...]:
+    """How many configurations each bracket starts, the one from the lowest rung first."""
+    most = ladder.top
+    # −(−a // b) is a / b rounded up, in whole numbers.
+    return tuple(-(-(most + 1) * ladder.eta**s // (s + 1)) for s in range(most, -1, -1))
+
+
+class SyncBrackets:
+    """Synchronous Hyperband: bracket after bracket, over and over until the study ends.
+
+    A bracket that has to wait for a rung lets the next one begin, so that no worker idles.
+
+    Args:
+        ladder: where the rungs are.
+    """
+
+    def __init__(self, ladder: Ladder) -> None:
+        self.ladder = ladder
+        self._sizes = bracket_sizes(ladder)
+        self._brackets: list[Halving] = []
+        self._first = 0  # all brackets before this one are over
+
+    def next_move(self, *, may_draw: bool) -> Move | None:
+        while self._first < len(self._brackets) and self._brackets[self._first].is_over:
+            self._first += 1
+        for bracket in self._brackets[self._first :]:
+            move = bracket.next_move(may_draw=may_draw)
+            if move is not None:
+                return move
+        if not may_draw:
+            return None
+        return self._open().next_move(may_draw=True)
+
+    def _open(self) -> Halving:
+        number = len(self._brackets)
+        start = number % len(self._sizes)
+        ladder = self.ladder.starting_at(start)
+        self._brackets.append(Halving(ladder, size=self._sizes[start], bracket=number))
+        return self._brackets[-1]
+
+    def started(self, trial: Trial) -> None:
+        self._brackets[trial.bracket].started(trial)
+
+    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+        return self._brackets[trial.bracket].reported(trial, resource, loss)
+
+    def released(self, trial: Trial) -> None:
+        self._brackets[trial.bracket].released(trial)
+
+    def dropped(self, trial: Trial) -> None:
+        self._brackets[trial.bracket].dropped(trial)
+
+    @property
+    def version(self) -> int:
+        return sum(bracket.version for bracket in self._brackets)
+
+    @property
+    def ceilings(self) -> Trace:
+        return ((0, self.ladder.max_resource),)
+
+    @property
+    def epsilons(self) -> Trace:
+        return ()
+
+    def explain(self) -> str:
+        n = len(self._brackets)
+        return (
+            f"{n} bracket{'s' * (n != 1)} of successive halving ran up to the maximum, "
+            f"{self.ladder.max_resource}"
+        )
+
+
+class AsyncBrackets:
+    """Asynchronous Hyperband: each bracket is an ASHA of its own over part of the ladder.
+
+    A new configuration goes to the bracket that is furthest behind its share of Hyperband's
+    numbers, without drawing lots.
+
+    Args:
+        ladder: where the rungs are.
+        cut: which part of a rung may be promoted.
+
+    Reference:
+        Li et al. (2020), section 3.3 (asynchronous Hyperband).
+    """
+
+    def __init__(self, ladder: Ladder, *, cut: Cut) -> None:
+        self.ladder = ladder
+        self._shares = bracket_sizes(ladder)
+        self._drawn = [0] * len(self._shares)
+        self.brackets = [
+            Promotion(ladder.starting_at(k), ceiling=lambda part, _: Fixed(part), cut=cut)
+            for k in range(len(self._shares))
+        ]
+
+    def next_move(self, *, may_draw: bool) -> Move | None:
+        for bracket in self.brackets:
+            move = bracket.next_move(may_draw=False)
+            if move is not None:
+                return move
+        if not may_draw:
+            return None
+        behind = min(range(len(self._shares)), key=lambda k: (self._drawn[k] + 1) / self._shares[k])
+        return Draw(self.ladder.levels[behind], behind)
+
+    def started(self, trial: Trial) -> None:
+        self._drawn[trial.bracket] += 1
+
+    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+        return self.brackets[trial.bracket].reported(trial, resource, loss)
+
+    def released(self, trial: Trial) -> None:
+        self.brackets[trial.bracket].released(trial)
+
+    def dropped(self, trial: Trial) -> None:
+        self.brackets[trial.bracket].dropped(trial)
+
+    @property
+    def version(self) -> int:
+        return 0  # a worker waits only for others to end
+
+    @property
+    def ceilings(self) -> Trace:
+        return ((0, self.ladder.max_resource),)
+
+    @property
+    def epsilons(self) -> Trace:
+        return ()
+
+    def explain(self) -> str:
+        return (
+            f"{len(self.brackets)} brackets ran side by side up to the maximum, "
+            f"{self.ladder.max_resource}"
+        )

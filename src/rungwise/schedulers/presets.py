@@ -1,0 +1,273 @@
+"""The schedulers by name: recipes that put the parts together.
+
+Each is a frozen value: it can be reused for many studies, compared, and written to JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+
+from rungwise.core.checks import Goal, one_of, whole
+from rungwise.core.ladder import Ladder
+from rungwise.core.rungs import Cut, FloorCut, QuantileCut, Rung
+from rungwise.core.scheduling import Scheduler
+from rungwise.errors import InvalidArgumentError
+from rungwise.rankings import Noise, Ranking
+from rungwise.schedulers.ceilings import Ceiling, Check, Fixed, Progressive
+from rungwise.schedulers.halving import Halving
+from rungwise.schedulers.hyperband import AsyncBrackets, SyncBrackets
+from rungwise.schedulers.promotion import CeilingOver, Promotion
+from rungwise.schedulers.stopping import Stopping
+
+Promote = Literal["floor", "quantile"]
+Variant = Literal["promotion", "stopping"]
+
+
+@dataclass(frozen=True, slots=True)
+class PASHA:
+    """Progressive ASHA: the ceiling rises only while the ranking of configurations is unstable.
+
+    Args:
+        min_resource: r, the least training after which configurations can be told apart.
+        max_resource: R, the safety net; without it the ladder is open-ended.
+        eta: η, the reduction factor; one in η trials of a rung goes on.
+        ranking: the criterion for "stable"; the paper's by default.
+        promote: ``"floor"``: the best ⌊n/η⌋ of a rung may be promoted; ``"quantile"``: losses up
+            to the 1/η quantile, as in the authors' code.
+        check: ``"rung"``: compare rankings when a trial arrives in the top rung;
+            ``"report"``: after every report, as in the authors' code.
+        variant: ``"promotion"`` pauses trials at rungs and promotes the best later;
+            ``"stopping"`` lets them run on or stops them, for hosts that cannot pause.
+
+    Example:
+        >>> PASHA(max_resource=200).ladder.levels
+        (1, 3, 9, 27, 81, 200)
+
+    Reference:
+        Bohdal et al., PASHA: Efficient HPO and NAS with Progressive Resource Allocation (2023).
+    """
+
+    min_resource: int = 1
+    max_resource: int | None = None
+    eta: int = 3
+    ranking: Ranking = field(default_factory=Noise)
+    promote: Promote = "floor"
+    check: Check = "rung"
+    variant: Variant = "promotion"
+
+    def __post_init__(self) -> None:
+        _check_family(self)
+        one_of("check", self.check, ("rung", "report"))
+        if not isinstance(self.ranking, Ranking):
+            raise InvalidArgumentError(
+                "ranking", self.ranking, "it must be a criterion such as rungwise.rankings.Noise()"
+            )
+
+    @property
+    def ladder(self) -> Ladder:
+        """The rung levels."""
+        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+
+    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
+        """A fresh scheduler for one study."""
+        ceiling = partial(Progressive, ranking=self.ranking, check=self.check, goal=goal)
+        return _family_member(self, ceiling)
+
+    def limited_to(self, max_resource: int) -> PASHA:
+        """The same with a maximum."""
+        return replace(self, max_resource=max_resource)
+
+
+@dataclass(frozen=True, slots=True)
+class ASHA:
+    """Asynchronous successive halving with a fixed maximum of training.
+
+    Args:
+        min_resource: r, the least training after which configurations can be told apart.
+        max_resource: R, the training of the best ones.
+        eta: η, the reduction factor; one in η trials of a rung goes on.
+        promote: see :class:`PASHA`.
+        variant: see :class:`PASHA`.
+
+    Reference:
+        Li et al., A System for Massively Parallel Hyperparameter Tuning (2020).
+    """
+
+    min_resource: int = 1
+    max_resource: int | None = None
+    eta: int = 3
+    promote: Promote = "floor"
+    variant: Variant = "promotion"
+
+    def __post_init__(self) -> None:
+        _check_family(self)
+
+    @property
+    def ladder(self) -> Ladder:
+        """The rung levels."""
+        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+
+    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+        """A fresh scheduler for one study."""
+        _need_maximum(self, self.max_resource)
+        return _family_member(self, _fixed)
+
+    def limited_to(self, max_resource: int) -> ASHA:
+        """The same with a maximum."""
+        return replace(self, max_resource=max_resource)
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessiveHalving:
+    """Synchronous successive halving: a whole rung is awaited before its best go on.
+
+    Args:
+        min_resource: r, the training of the first rung.
+        max_resource: R, the training of the last.
+        eta: η; the best ⌊n/η⌋ of a rung go on.
+        size: how many configurations start; all the trials of the study by default.
+
+    Reference:
+        Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016).
+    """
+
+    min_resource: int = 1
+    max_resource: int | None = None
+    eta: int = 3
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+        if self.size is not None:
+            whole("size", self.size, at_least=1)
+
+    @property
+    def ladder(self) -> Ladder:
+        """The rung levels."""
+        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+
+    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - either goal
+        """A fresh scheduler for one study."""
+        _need_maximum(self, self.max_resource)
+        size = self.size if self.size is not None else trials
+        if size is None:
+            rule = "successive halving waits for a whole rung: give size, or trials to the study"
+            raise InvalidArgumentError("size", None, rule)
+        return Halving(self.ladder, size=size)
+
+    def limited_to(self, max_resource: int) -> SuccessiveHalving:
+        """The same with a maximum."""
+        return replace(self, max_resource=max_resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperband:
+    """Synchronous Hyperband: brackets of successive halving that start at different rungs.
+
+    Args:
+        min_resource: r, the training of the lowest rung.
+        max_resource: R, the training of the highest.
+        eta: η, the reduction factor.
+
+    Reference:
+        Li et al., Hyperband: A Novel Bandit-Based Approach (2018).
+    """
+
+    min_resource: int = 1
+    max_resource: int | None = None
+    eta: int = 3
+
+    def __post_init__(self) -> None:
+        Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+
+    @property
+    def ladder(self) -> Ladder:
+        """The rung levels."""
+        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+
+    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+        """A fresh scheduler for one study."""
+        _need_maximum(self, self.max_resource)
+        return SyncBrackets(self.ladder)
+
+    def limited_to(self, max_resource: int) -> Hyperband:
+        """The same with a maximum."""
+        return replace(self, max_resource=max_resource)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncHyperband:
+    """Asynchronous Hyperband: brackets of ASHA that start at different rungs, side by side.
+
+    Args:
+        min_resource: r, the training of the lowest rung.
+        max_resource: R, the training of the highest.
+        eta: η, the reduction factor.
+        promote: see :class:`PASHA`.
+
+    Reference:
+        Li et al., A System for Massively Parallel Hyperparameter Tuning (2020).
+    """
+
+    min_resource: int = 1
+    max_resource: int | None = None
+    eta: int = 3
+    promote: Promote = "floor"
+
+    def __post_init__(self) -> None:
+        Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+        one_of("promote", self.promote, ("floor", "quantile"))
+
+    @property
+    def ladder(self) -> Ladder:
+        """The rung levels."""
+        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+
+    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+        """A fresh scheduler for one study."""
+        _need_maximum(self, self.max_resource)
+        return AsyncBrackets(self.ladder, cut=_promotion_cut(self.promote, self.eta))
+
+    def limited_to(self, max_resource: int) -> AsyncHyperband:
+        """The same with a maximum."""
+        return replace(self, max_resource=max_resource)
+
+
+Family = PASHA | ASHA
+
+
+def _check_family(recipe: Family) -> None:
+    Ladder.between(recipe.min_resource, recipe.max_resource, eta=recipe.eta)
+    one_of("promote", recipe.promote, ("floor", "quantile"))
+    one_of("variant", recipe.variant, ("promotion", "stopping"))
+
+
+def _family_member(recipe: Family, ceiling: CeilingOver) -> Scheduler:
+    if recipe.variant == "promotion":
+        cut = _promotion_cut(recipe.promote, recipe.eta)
+        return Promotion(recipe.ladder, ceiling=ceiling, cut=cut)
+    return Stopping(recipe.ladder, ceiling=ceiling, cut=_stopping_cut(recipe.promote, recipe.eta))
+
+
+def _promotion_cut(promote: Promote, eta: int) -> Cut:
+    return FloorCut(eta) if promote == "floor" else QuantileCut(eta)
+
+
+def _stopping_cut(promote: Promote, eta: int) -> Cut:
+    # The first trial at a rung has nobody to be worse than: it runs on.
+    return FloorCut(eta, at_least=1) if promote == "floor" else QuantileCut(eta, at_least=1)
+
+
+def _fixed(ladder: Ladder, rungs: Sequence[Rung]) -> Ceiling:  # noqa: ARG001 - needs no rungs
+    return Fixed(ladder)
+
+
+def _need_maximum(recipe: object, max_resource: int | None) -> None:
+    if max_resource is None:
+        name = type(recipe).__name__
+        raise InvalidArgumentError(
+            "max_resource", None, f"{name} needs a maximum (PASHA does without one)"
+        )

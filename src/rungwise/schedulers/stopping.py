@@ -1,0 +1,78 @@
+"""Stopping: run on, and stop at a rung that shows a trial not to be among the best.
+
+For hosts that cannot pause. A trial stopped at the ceiling does not come back when the ceiling
+rises; the raise serves trials that arrive later.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rungwise.core.decisions import CONTINUE, STOP, Continue, Pause, Stop
+from rungwise.core.ladder import Ladder
+from rungwise.core.rungs import Cut, Rung
+from rungwise.core.scheduling import Draw, Move, Trace
+from rungwise.core.trials import Trial
+from rungwise.schedulers.promotion import CeilingOver
+
+
+class Stopping:
+    """Asynchronous successive halving without pauses.
+
+    At a rung a trial runs on while it is in the best part of those that reached it so far, and
+    while the rung is below the ceiling as it stood when the trial arrived.
+
+    Args:
+        ladder: where the rungs are.
+        ceiling: how high trials may climb at the moment.
+        cut: which part of a rung may run on (of at least one trial).
+    """
+
+    def __init__(self, ladder: Ladder, *, ceiling: CeilingOver, cut: Cut) -> None:
+        self.ladder = ladder
+        self.rungs = [Rung(level, cut) for level in ladder.levels]
+        self.ceiling = ceiling(ladder, self.rungs)
+
+    def next_move(self, *, may_draw: bool) -> Move | None:
+        return Draw(self.ladder.max_resource) if may_draw else None
+
+    def started(self, trial: Trial) -> None:
+        """A new trial is in no rung yet."""
+
+    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+        levels, top = self.ladder.levels, self.ladder.top
+        if resource < levels[trial.rung + 1]:
+            self.ceiling.reported(trial, arrived=False)
+            return CONTINUE
+        highest = self.ceiling.rung
+        runs_on = True
+        while trial.rung < top and levels[trial.rung + 1] <= resource:
+            trial.rung += 1
+            rung = self.rungs[trial.rung]
+            rung.enter(trial.id, loss)
+            runs_on = runs_on and rung.includes(trial.id)
+        self.ceiling.reported(trial, arrived=True)
+        return CONTINUE if runs_on and trial.rung < highest else STOP
+
+    def released(self, trial: Trial) -> None:
+        """A stopped trial is done."""
+
+    def dropped(self, trial: Trial) -> None:
+        # It was heading for the next rung, wherever its job was to end.
+        trial.rung += 1
+        self.rungs[trial.rung].enter(trial.id, math.inf)
+
+    @property
+    def version(self) -> int:
+        return 0  # a worker waits only for others to end
+
+    @property
+    def ceilings(self) -> Trace:
+        return self.ceiling.levels
+
+    @property
+    def epsilons(self) -> Trace:
+        return self.ceiling.epsilons
+
+    def explain(self) -> str:
+        return self.ceiling.explain()

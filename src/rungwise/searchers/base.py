@@ -1,0 +1,70 @@
+"""What a searcher is asked, and what it is shown.
+
+Law of this package: a searcher remembers nothing. The same space, history and state of the
+generator give the same proposal, in this process and in any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from rungwise.space import Space
+
+
+class Observed(Protocol):
+    """A trial as a searcher sees it."""
+
+    @property
+    def id(self) -> int:
+        """The trial's number."""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Its configuration."""
+
+    @property
+    def resources(self) -> Sequence[float]:
+        """The resources it has reported at, ascending."""
+
+    @property
+    def losses(self) -> Sequence[float]:
+        """The loss at each of these resources: always minimised, and inf for NaN."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed for good."""
+
+
+class History(Protocol):
+    """All trials so far, for reading."""
+
+    def __len__(self) -> int:
+        """How many trials there are."""
+
+    def __iter__(self) -> Iterator[Observed]:
+        """The trials, by id."""
+
+    def times_drawn(self, key: str) -> int:
+        """How often the configuration with this :meth:`Space.key` was drawn already."""
+
+
+class Searcher(Protocol):
+    """Proposes configurations."""
+
+    def propose(
+        self, space: Space, history: History, rng: np.random.Generator
+    ) -> dict[str, Any] | None:
+        """The next configuration to try.
+
+        Args:
+            space: where to search.
+            history: what is known so far; must not be changed.
+            rng: the only source of randomness.
+
+        Returns:
+            A legal configuration of the space, or ``None`` when nothing is left to propose: the
+            study then draws no more.
+        """

@@ -1,0 +1,209 @@
+"""Simulate a study on a table of learning curves, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rungwise.backends.simulator import Simulator
+from rungwise.benchmarks.table import Table
+from rungwise.core.checks import one_of, whole
+from rungwise.core.engine import Engine
+from rungwise.core.limits import Finish, Limits
+from rungwise.core.scheduling import Recipe
+from rungwise.core.seeding import generator
+from rungwise.core.study import Study
+from rungwise.driver import Driver
+from rungwise.errors import InvalidArgumentError
+from rungwise.storage.base import EventLog
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best configuration found.
+
+    Attributes:
+        row: its row of the table.
+        value: its best value, as the table has it; NaN where nothing was trained.
+        resource: where that value was reported.
+    """
+
+    row: int
+    value: float
+    resource: int
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationResult:
+    """What came of a simulated study.
+
+    Attributes:
+        best: the best configuration, None if nothing finite was reported.
+        seconds: how long the study took, in virtual time.
+        max_resource: how far the furthest configuration was trained.
+        resource_spent: the resource trained in total.
+        reports: how many reports there were.
+        jobs: [(row, start, until), …] in the order issued.
+        ceilings: [(number of reports so far, level), …], from the first ceiling on.
+        epsilons: [(number of reports so far, ε), …] whenever a check asked for ε and it had
+            changed; empty where the criterion has none.
+        why: why the study ended and why the ceiling stands where it stands.
+        rows: the rows drawn, in order.
+    """
+
+    best: Best | None
+    seconds: float
+    max_resource: int
+    resource_spent: int
+    reports: int
+    jobs: list[tuple[int, int, int]]
+    ceilings: list[tuple[int, int]]
+    epsilons: list[tuple[int, float]]
+    why: str
+    rows: list[int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        best = None
+        if self.best is not None:
+            value = None if np.isnan(self.best.value) else self.best.value
+            best = {"row": self.best.row, "value": value, "resource": self.best.resource}
+        plain: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        return {**plain, "best": best}
+
+
+def simulate(
+    table: Table,
+    scheduler: Recipe,
+    *,
+    trials: int | Sequence[int],
+    workers: int = 4,
+    seed: int = 0,
+    finish: Finish = "drain",
+    log: EventLog | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> SimulationResult:
+    """Run a study on a table, in virtual time: same arguments, same result.
+
+    Args:
+        table: the learning curves.
+        scheduler: who is trained next and how far, for example ``rw.PASHA(max_resource=200)``;
+            without a maximum, the table's end is the maximum.
+        trials: how many rows are drawn at random, none twice before all have been drawn; or the
+            rows themselves, in the order to be drawn.
+        workers: how many configurations train at a time.
+        seed: which rows are drawn.
+        finish: ``"drain"``: end when nothing is promotable any more; ``"paper"``: end as soon as
+            the last configuration has started, as in the paper's experiments.
+        log: keeps every event and decision, if given.
+        on_progress: called with (trials drawn, trials in all) now and then.
+
+    Example:
+        >>> import rungwise as rw
+        >>> table = rw.power_laws(rows=64, resources=81, seed=1)
+        >>> result = rw.simulate(table, rw.PASHA(max_resource=81), trials=64, workers=4)
+        >>> result.max_resource <= 81
+        True
+    """
+    if not isinstance(table, Table):
+        raise InvalidArgumentError("table", table, "it must be a rungwise.Table")
+    if not isinstance(scheduler, Recipe):
+        raise InvalidArgumentError("scheduler", scheduler, "it must be such as rungwise.PASHA()")
+    whole("workers", workers, at_least=1)
+    whole("seed", seed, at_least=0)
+    one_of("finish", finish, ("drain", "paper"))
+    scheduler = _within(scheduler, table)
+    rows = _rows_of(table, trials, seed)
+    study = Study(
+        scheduler,
+        Limits(trials=len(rows), finish=finish),
+        goal=table.goal,
+        initial=[{"row": row} for row in rows],
+        seed=seed,
+    )
+    engine = Engine(study)
+    simulator = Simulator(table, workers=workers, rows=rows)
+    on_fact = None
+    if on_progress is not None:
+        tell = on_progress
+
+        def on_fact(*_: object) -> None:
+            tell(len(engine.trials), len(rows))
+
+    Driver(engine, simulator, log=log, on_fact=on_fact).run()
+    return result_of(engine, rows, seconds=simulator.now)
+
+
+def result_of(engine: Engine, rows: Sequence[int], *, seconds: float) -> SimulationResult:
+    """What an engine that has simulated rows came to."""
+    best = None
+    if engine.best is not None:
+        value = engine.value_of(engine.best_loss)
+        best = Best(rows[engine.best.id], value, int(engine.best_resource))
+    jobs = sorted((job for trial in engine.trials for job in trial.jobs), key=lambda job: job.id)
+    return SimulationResult(
+        best=best,
+        seconds=seconds,
+        max_resource=int(max((trial.resource for trial in engine.trials), default=0)),
+        resource_spent=int(engine.spent),
+        reports=engine.reports,
+        jobs=[(rows[job.trial], int(job.start), int(job.until)) for job in jobs],
+        ceilings=[(reports, int(level)) for reports, level in engine.scheduler.ceilings],
+        epsilons=list(engine.scheduler.epsilons),
+        why=engine.why(),
+        rows=list(rows[: len(engine.trials)]),
+    )
+
+
+def random_configuration(table: Table, *, seed: int = 0) -> SimulationResult:
+    """The paper's random baseline: a configuration drawn at random, without any training.
+
+    It is the first row that :func:`simulate` draws with the same seed.
+
+    Args:
+        table: where it is drawn from.
+        seed: which one.
+    """
+    (row,) = _rows_of(table, 1, seed)
+    why = "The study ended because a configuration was drawn at random; nothing was trained."
+    return SimulationResult(Best(row, float("nan"), 0), 0.0, 0, 0, 0, [], [(0, 0)], [], why, [row])
+
+
+def _within(scheduler: Recipe, table: Table) -> Recipe:
+    """The scheduler with a maximum that the table can serve."""
+    if scheduler.max_resource is None:
+        scheduler = scheduler.limited_to(table.resources)
+    if scheduler.max_resource is not None and scheduler.max_resource > table.resources:
+        raise InvalidArgumentError(
+            "max_resource",
+            scheduler.max_resource,
+            f"the table's curves end at resource {table.resources}",
+        )
+    return scheduler
+
+
+def _rows_of(table: Table, trials: int | Sequence[int], seed: int) -> list[int]:
+    if isinstance(trials, (int, np.integer)):
+        number = whole("trials", trials, at_least=1)
+        drawn: list[int] = []
+        while len(drawn) < number:  # all rows once, then all again
+            rng = generator(seed, "rows", len(drawn) // table.rows)
+            drawn += rng.permutation(table.rows).tolist()
+        return drawn[:number]
+    try:
+        rows = [whole("trials", row, at_least=0) for row in trials]
+    except TypeError:
+        raise InvalidArgumentError(
+            "trials", trials, "it must be a number of rows to draw, or row numbers"
+        ) from None
+    if not rows:
+        raise InvalidArgumentError("trials", trials, "there must be one row at least")
+    for row in rows:
+        if row >= table.rows:
+            raise InvalidArgumentError(
+                "trials", row, f"the table has the rows 0 to {table.rows - 1}"
+            )
+    return rows

@@ -1,0 +1,264 @@
+"""Domains: the values that one parameter may take.
+
+A domain maps a number in [0, 1) to a value (``at``; uniform numbers give uniform values) and a
+legal value back to [0, 1] (``unit``), says which values are legal (``accept``) and how many there
+are (``size``), and lists them if they are finitely many (``values``). Every argument is checked
+when the domain is built.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from rungwise.errors import SpaceError
+from rungwise.space.scalars import Scalar, identity, is_number, is_scalar, plain
+
+INT_LIMIT = 2**53
+"""The last whole number that every float, and so every JSON reader, can still tell apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """A real number between two bounds, both included.
+
+    Args:
+        low: the smallest value.
+        high: the largest value.
+        log: whether equal ratios, not equal differences, are equally likely.
+
+    Example:
+        >>> Float(1e-5, 10, log=True)
+        Float(1e-05, 10.0, log=True)
+    """
+
+    low: float
+    high: float
+    log: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for bound in ("low", "high"):
+            value = plain(getattr(self, bound))
+            if not is_number(value) or not _fits_float(value):
+                raise SpaceError(bound, value, "it must be a finite number")
+            object.__setattr__(self, bound, float(value))
+        _check_range(self)
+
+    def __repr__(self) -> str:
+        return _range_repr(self)
+
+    @property
+    def size(self) -> None:
+        """There are infinitely many values."""
+        return None
+
+    def at(self, u: float) -> float:
+        """The value at a position in [0, 1)."""
+        if self.log:
+            value = math.exp(_between(math.log(self.low), math.log(self.high), u))
+        else:
+            value = _between(self.low, self.high, u)
+        return min(max(value, self.low), self.high)
+
+    def unit(self, value: float) -> float:
+        """Where a legal value lies in [0, 1]."""
+        return _unit(self, value)
+
+    def accept(self, name: str, value: Any) -> float:
+        """The value as a float; whole numbers are welcome."""
+        number = plain(value)
+        if not is_number(number) or not self.low <= number <= self.high:
+            raise SpaceError(name, value, f"it must be a number from {self.low!r} to {self.high!r}")
+        return float(number) + 0.0  # -0.0 and 0.0 are one configuration
+
+    def values(self) -> Iterator[Scalar]:
+        """A continuum cannot be listed."""
+        raise SpaceError("domain", self, "only a finite domain can be listed")
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """A whole number between two bounds, both included.
+
+    Args:
+        low: the smallest value.
+        high: the largest value.
+        log: whether equal ratios, not equal differences, are equally likely.
+
+    Example:
+        >>> Int(1, 5)
+        Int(1, 5)
+    """
+
+    low: int
+    high: int
+    log: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for bound in ("low", "high"):
+            value = plain(getattr(self, bound))
+            if type(value) is not int or abs(value) > INT_LIMIT:
+                raise SpaceError(bound, value, "it must be a whole number within ±2**53")
+            object.__setattr__(self, bound, value)
+        _check_range(self)
+
+    def __repr__(self) -> str:
+        return _range_repr(self)
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.high - self.low + 1
+
+    def at(self, u: float) -> int:
+        """The value at a position in [0, 1).
+
+        On the log scale a number k owns the ratios from k - ½ to k + ½, so that the bounds are
+        not drawn half as often as they should be.
+        """
+        if self.log:
+            low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+            value = round(math.exp(_between(low, high, u)))
+        else:
+            value = self.low + int(u * self.size)
+        return min(max(value, self.low), self.high)
+
+    def unit(self, value: int) -> float:
+        """Where a legal value lies in [0, 1]."""
+        return _unit(self, value)
+
+    def accept(self, name: str, value: Any) -> int:
+        """The value as an int; 3.0 is taken for 3."""
+        number = plain(value)
+        if not is_number(number) or number != int(number) or not self.low <= number <= self.high:
+            raise SpaceError(
+                name, value, f"it must be a whole number from {self.low} to {self.high}"
+            )
+        return int(number)
+
+    def values(self) -> Iterator[Scalar]:
+        """All values, in order."""
+        return iter(range(self.low, self.high + 1))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Choice:
+    """One of a few options.
+
+    Options are JSON scalars. 1, 1.0, True and "1" are four different options.
+
+    Args:
+        options: the options, at least one; a single one makes a constant.
+        ordered: whether the order of the options means something (small, medium, large).
+
+    Example:
+        >>> Choice(["relu", "tanh"])
+        Choice(['relu', 'tanh'])
+    """
+
+    options: tuple[Scalar, ...]
+    ordered: bool = field(default=False, kw_only=True)
+    _index: dict[tuple[type, Scalar], int] = field(repr=False, hash=False)
+
+    def __init__(self, options: Sequence[Scalar], *, ordered: bool = False) -> None:
+        if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
+            raise SpaceError("options", options, "it must be a list or tuple of options")
+        if type(ordered) is not bool:
+            raise SpaceError("ordered", ordered, "it must be True or False")
+        index: dict[tuple[type, Scalar], int] = {}
+        for option in map(plain, options):
+            if not is_scalar(option):
+                raise SpaceError(
+                    "options", option, "an option must be a str, bool, None or finite number"
+                )
+            if identity(option) in index:
+                raise SpaceError("options", options, f"{option!r} must not stand there twice")
+            index[identity(option)] = len(index)
+        if not index:
+            raise SpaceError("options", options, "there must be at least one option")
+        object.__setattr__(self, "options", tuple(option for _, option in index))
+        object.__setattr__(self, "ordered", ordered)
+        object.__setattr__(self, "_index", index)
+
+    def __repr__(self) -> str:
+        return f"Choice({list(self.options)!r}{', ordered=True' if self.ordered else ''})"
+
+    @property
+    def size(self) -> int:
+        """How many options there are."""
+        return len(self.options)
+
+    def at(self, u: float) -> Scalar:
+        """The option at a position in [0, 1)."""
+        return self.options[min(int(u * len(self.options)), len(self.options) - 1)]
+
+    def unit(self, value: Scalar) -> float:
+        """Where an option stands among the others, from 0 for the first to 1 for the last."""
+        return self.index(value) / max(len(self.options) - 1, 1)
+
+    def index(self, value: Scalar) -> int:
+        """The position of an option."""
+        return self._index[identity(value)]
+
+    def accept(self, name: str, value: Any) -> Scalar:
+        """The option that was meant: 1 is taken for 1.0 if only 1.0 is an option."""
+        meant = plain(value)
+        if is_scalar(meant):
+            found = self._index.get(identity(meant))
+            if found is None and is_number(meant):
+                found = self._numeric_twin(meant)
+            if found is not None:
+                return self.options[found]
+        listed = ", ".join(map(repr, self.options))
+        raise SpaceError(name, value, f"it must be {'one of ' * (self.size > 1)}{listed}")
+
+    def _numeric_twin(self, number: float) -> int | None:
+        """The option with the same value but of the other numeric type."""
+        other: type = int if type(number) is float else float
+        return self._index.get((other, number))
+
+    def values(self) -> Iterator[Scalar]:
+        """All options, in order."""
+        return iter(self.options)
+
+
+Domain: TypeAlias = Float | Int | Choice
+
+
+def _check_range(domain: Float | Int) -> None:
+    if type(domain.log) is not bool:
+        raise SpaceError("log", domain.log, "it must be True or False")
+    if not domain.low < domain.high:
+        raise SpaceError("low", domain.low, f"it must be less than high = {domain.high!r}")
+    if domain.log and domain.low <= 0:
+        raise SpaceError("low", domain.low, "it must be positive on a log scale")
+
+
+def _range_repr(domain: Float | Int) -> str:
+    log = ", log=True" if domain.log else ""
+    return f"{type(domain).__name__}({domain.low!r}, {domain.high!r}{log})"
+
+
+def _fits_float(number: float) -> bool:
+    """Whether a number, however long an int, becomes a finite float."""
+    try:
+        return math.isfinite(float(number))
+    except OverflowError:
+        return False
+
+
+def _between(low: float, high: float, u: float) -> float:
+    """Linear interpolation that cannot overflow, however far apart the bounds are."""
+    return (1.0 - u) * low + u * high
+
+
+def _unit(domain: Float | Int, value: float) -> float:
+    low, high, at = domain.low, domain.high, value
+    if domain.log:
+        low, high, at = math.log(low), math.log(high), math.log(at)
+    width = high / 2 - low / 2  # halves, because high - low may overflow
+    if width == 0:  # bounds so close that rounding makes them one
+        return 0.0
+    return min(max((at / 2 - low / 2) / width, 0.0), 1.0)

@@ -1,0 +1,6 @@
+"""Where logs are kept: append, read; nothing else."""
+
+from rungwise.storage.base import Entry, EventLog
+from rungwise.storage.memory import MemoryLog
+
+__all__ = ["Entry", "EventLog", "MemoryLog"]

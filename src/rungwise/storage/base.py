@@ -1,0 +1,24 @@
+"""What a log is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from rungwise.core.decisions import Decision
+from rungwise.core.events import Event
+
+Entry = tuple[Event, Decision]
+"""A fact and what was decided on it."""
+
+
+class EventLog(Protocol):
+    """An append-only sequence of entries."""
+
+    def append(self, event: Event, decision: Decision) -> None:
+        """Keep an entry; it is durable, as far as the log can be, when this returns."""
+        ...
+
+    def read_from(self, start: int = 0) -> Iterator[Entry]:
+        """The entries from a position on."""
+        ...

@@ -1,0 +1,1 @@
+"""Conformance suites to subclass, and stand-ins for tests."""
