@@ -359,8 +359,9 @@ class TestCompare:
             "d == 1 is forbidden there only",
         ]
 
-    def test_forbidden_rules_count_in_any_order(self):
+    def test_forbidden_rules_count_once_and_in_any_order(self):
         rules = [equal("a", 1), equal("b", 1)]
+        assert choices("a", "b", forbidden=rules * 2) == choices("a", "b", forbidden=rules)
         assert choices("a", "b", forbidden=rules) == choices("a", "b", forbidden=rules[::-1])
         assert choices("a", "b", forbidden=rules) != choices("a", "b", forbidden=rules[:1])
 

@@ -62,7 +62,7 @@ class Float:
             value = _between(self.low, self.high, u)
         return min(max(value, self.low), self.high)
 
-    def unit(self, value: float) -> float:
+    def unit(self, value: Any) -> float:
         """Where a legal value lies in [0, 1]."""
         return _unit(self, value)
 
@@ -125,7 +125,7 @@ class Int:
             value = self.low + int(u * self.size)
         return min(max(value, self.low), self.high)
 
-    def unit(self, value: int) -> float:
+    def unit(self, value: Any) -> float:
         """Where a legal value lies in [0, 1]."""
         return _unit(self, value)
 
@@ -194,7 +194,7 @@ class Choice:
         """The option at a position in [0, 1)."""
         return self.options[min(int(u * len(self.options)), len(self.options) - 1)]
 
-    def unit(self, value: Scalar) -> float:
+    def unit(self, value: Any) -> float:
         """Where an option stands among the others, from 0 for the first to 1 for the last."""
         return self.index(value) / max(len(self.options) - 1, 1)
 

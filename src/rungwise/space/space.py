@@ -44,7 +44,8 @@ class Space:
         self._parameters = in_order(parameters)
         if not self._parameters:
             raise SpaceError("space", {}, "it must have at least one parameter")
-        self._forbidden = tuple(sorted(forbidden, key=lambda rule: canonical(rule.to_json())))
+        rules = {canonical(rule.to_json()): rule for rule in forbidden}
+        self._forbidden = tuple(rules[text] for text in sorted(rules))
         self._by_name = {parameter.name: parameter for parameter in self._parameters}
         self._text = canonical(self.to_json())
         self._listed: tuple[dict[str, Scalar], ...] | None = None

@@ -1,1 +1,30 @@
-"""Conformance suites to subclass, and stand-ins for tests."""
+"""Conformance suites to subclass, and stand-ins for tests.
+
+A scheduler, ranking or searcher of your own gets all the tests of ours from one class in a test
+module::
+
+    from rungwise.testing import RankingConformance
+
+    class TestMine(RankingConformance):
+        def make_ranking(self):
+            return Mine()
+"""
+
+try:
+    import pytest  # noqa: F401 - only whether it is there
+except ImportError:  # pragma: no cover - the checks run with the extra
+    from rungwise.errors import MissingExtraError
+
+    raise MissingExtraError("rungwise.testing", "testing") from None
+
+from rungwise.testing.rankings import RankingConformance
+from rungwise.testing.schedulers import SchedulerConformance
+from rungwise.testing.searchers import ListHistory, Observation, SearcherConformance
+
+__all__ = [
+    "ListHistory",
+    "Observation",
+    "RankingConformance",
+    "SchedulerConformance",
+    "SearcherConformance",
+]

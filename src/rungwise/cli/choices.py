@@ -1,0 +1,67 @@
+"""Schedulers and criteria as a person writes them on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rungwise import rankings, schedulers
+from rungwise.core.scheduling import Recipe
+from rungwise.errors import InvalidArgumentError
+from rungwise.rankings import Ranking
+
+RANKINGS: Mapping[str, Callable[..., Ranking]] = {
+    "noise": rankings.Noise,
+    "leader": rankings.Leader,
+    "exact": rankings.Exact,
+    "soft": rankings.Soft,
+    "sigma": rankings.SoftSigma,
+    "mean": rankings.SoftMean,
+    "median": rankings.SoftMedian,
+    "rbo": rankings.RBO,
+    "rrr": rankings.RRR,
+    "arrr": rankings.ARRR,
+}
+
+SCHEDULERS: Mapping[str, Callable[..., Recipe]] = {
+    "pasha": schedulers.PASHA,
+    "asha": schedulers.ASHA,
+    "halving": schedulers.SuccessiveHalving,
+    "hyperband": schedulers.Hyperband,
+    "async-hyperband": schedulers.AsyncHyperband,
+    "fixed": schedulers.FixedResource,
+    "random": schedulers.RandomSearch,
+}
+
+
+def ranking(text: str) -> Ranking:
+    """A criterion from ``NAME`` or ``NAME:number,number``, for example ``rbo:0.5,0.5``."""
+    name, _, numbers = text.partition(":")
+    if name not in RANKINGS:
+        rule = f"its name must be one of {', '.join(RANKINGS)}"
+        raise InvalidArgumentError("--ranking", text, rule)
+    try:
+        return RANKINGS[name](*(float(number) for number in numbers.split(",") if numbers))
+    except InvalidArgumentError:
+        raise
+    except (TypeError, ValueError) as error:
+        rule = f"what follows the colon must be the numbers of {name} ({error})"
+        raise InvalidArgumentError("--ranking", text, rule) from None
+
+
+def scheduler(name: str, **options: Any) -> Recipe:
+    """A scheduler by name, with those of the options that it has; None means its default."""
+    if name not in SCHEDULERS:
+        rule = f"it must be one of {', '.join(SCHEDULERS)}"
+        raise InvalidArgumentError("--scheduler", name, rule)
+    kind: Any = SCHEDULERS[name]
+    known = set(kind.__dataclass_fields__)
+    given = {key: value for key, value in options.items() if value is not None}
+    if "resource" in known:
+        given["resource"] = given.get("max_resource", 1)
+    unused = sorted(set(given) - known - {"max_resource"})
+    if unused:
+        flags = ", ".join("--" + key.replace("_", "-") for key in unused)
+        raise InvalidArgumentError("--scheduler", name, f"it has no {flags}")
+    recipe: Recipe = kind(**{key: value for key, value in given.items() if key in known})
+    return recipe

@@ -1,0 +1,48 @@
+"""What a person sees: consoles and progress bars; plain text where there is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+PATIENCE = 2.0
+"""Seconds after which a person wants to see progress."""
+
+
+def out() -> Console:
+    """The console for results."""
+    # Without a terminal the width is that of wide tables, so that nothing is cut in a log.
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=120)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Gives a function to be told (done, in all); a bar appears when it takes over two seconds."""
+    bar = Progress(
+        TextColumn(what),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    begun = time.monotonic()
+    task = bar.add_task(what, total=None)
+
+    def tell(done: int, total: int) -> None:
+        if not bar.live.is_started:
+            if time.monotonic() - begun < PATIENCE or not bar.console.is_terminal:
+                return
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        if bar.live.is_started:
+            bar.stop()

@@ -1,0 +1,54 @@
+"""The ``rungwise`` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from rungwise._version import __version__
+from rungwise.cli.demo import demo
+from rungwise.cli.simulate import simulate
+from rungwise.errors import RungwiseError
+
+app = typer.Typer(
+    name="rungwise",
+    help=(
+        "Tune models without knowing how many epochs are enough.\n\n"
+        "Start with [bold]rungwise demo[/bold]: it takes seconds and needs nothing."
+    ),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(demo)
+app.command()(simulate)
+
+
+def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback
+    if value:
+        typer.echo(f"rungwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; errors of the user's making are one line, not a traceback."""
+    try:
+        app()
+    except RungwiseError as error:
+        typer.echo(f"rungwise: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,69 @@
+"""Recipes as plain JSON: ``{"type": "PASHA", …}``, without loss.
+
+A recipe of your own joins in when it is a dataclass of JSON scalars and rankings and is given to
+:func:`read` among ``types``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any, cast
+
+from rungwise import rankings
+from rungwise.core.scheduling import Recipe
+from rungwise.errors import SchemaError
+from rungwise.rankings import Ranking
+from rungwise.schedulers.baselines import FixedResource, RandomSearch
+from rungwise.schedulers.presets import ASHA, PASHA, AsyncHyperband, Hyperband, SuccessiveHalving
+
+RECIPES: tuple[type, ...] = (
+    ASHA,
+    PASHA,
+    AsyncHyperband,
+    FixedResource,
+    Hyperband,
+    RandomSearch,
+    SuccessiveHalving,
+)
+_PUBLIC: tuple[type, ...] = tuple(getattr(rankings, name) for name in rankings.__all__)
+RANKINGS = tuple(kind for kind in _PUBLIC if issubclass(kind, Ranking) and kind is not Ranking)
+
+
+def write(value: Any) -> dict[str, Any]:
+    """A recipe or ranking as a plain dict."""
+    document: dict[str, Any] = {"type": type(value).__name__}
+    for field in fields(value):
+        item = getattr(value, field.name)
+        document[field.name] = write(item) if isinstance(item, Ranking) else item
+    return document
+
+
+def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Recipe:
+    """The recipe that :func:`write` wrote.
+
+    Args:
+        document: the dict.
+        types: recipes and rankings beyond those of rungwise.
+    """
+    known = {kind.__name__: kind for kind in (*RECIPES, *RANKINGS, *types)}
+    return cast("Recipe", _read(document, known))
+
+
+def _read(document: Mapping[str, Any], known: Mapping[str, type]) -> object:
+    name = document.get("type")
+    if name not in known:
+        raise SchemaError(f"type is {name!r}, but must be one of {sorted(known)}.")
+    kind: Any = known[str(name)]
+    wanted = {field.name for field in fields(kind)}
+    given = set(document) - {"type"}
+    if given != wanted:
+        missing, unknown = sorted(wanted - given), sorted(given - wanted)
+        raise SchemaError(f"{name} lacks {missing} and has the unknown {unknown}.")
+    items = {key: document[key] for key in sorted(wanted)}
+    return kind(
+        **{
+            key: _read(item, known) if isinstance(item, Mapping) else item
+            for key, item in items.items()
+        }
+    )

@@ -1,0 +1,207 @@
+"""The conformance suite of schedulers."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import rungwise as rw
+from rungwise.backends.simulator import Simulator
+from rungwise.benchmarks.generated import power_laws
+from rungwise.benchmarks.table import Table
+from rungwise.core.decisions import Continue, Done, Noted, Pause, Run, Stop, Wait
+from rungwise.core.engine import Engine
+from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
+from rungwise.core.limits import Limits
+from rungwise.core.replay import losses_of, replay
+from rungwise.core.scheduling import Recipe
+from rungwise.core.study import Study
+from rungwise.driver import Driver
+from rungwise.simulation import simulate
+from rungwise.storage.memory import MemoryLog
+
+_CHILD = """
+import json, sys
+import rungwise as rw
+from rungwise.testing.schedulers import imported
+recipe = imported(json.load(sys.stdin))
+result = rw.simulate(rw.power_laws(40, 27, seed=5), recipe, trials=40, workers=3, seed=2)
+print(json.dumps(result.to_json(), sort_keys=True))
+"""
+
+RESOURCES = 27
+
+
+def imported(source: str) -> Recipe:
+    """The recipe that an expression in terms of ``rw`` gives."""
+    module, _, expression = source.rpartition(";")
+    names: dict[str, Any] = {"rw": rw}
+    if module:
+        exec(module, names)  # noqa: S102 - the suite's own source
+    recipe: Recipe = eval(expression, names)  # noqa: S307 - the suite's own source
+    return recipe
+
+
+class SchedulerConformance:
+    """Subclass it and give :attr:`source`.
+
+    Attributes:
+        source: an expression in terms of ``rw`` that gives the recipe, with a maximum of 27; put
+            imports before it, separated by a semicolon.
+    """
+
+    source: ClassVar[str]
+
+    def make_recipe(self) -> Recipe:
+        """A fresh recipe."""
+        return imported(self.source)
+
+    def run(self, table: Table, trials: int | Sequence[int], **options: Any) -> rw.SimulationResult:
+        """A simulated study."""
+        return simulate(table, self.make_recipe(), trials=trials, **options)
+
+    def test_is_a_value(self) -> None:
+        """Equal by its parameters, hashable, not to be changed, and reusable."""
+        recipe, twin = self.make_recipe(), copy.deepcopy(self.make_recipe())
+        assert recipe == twin
+        assert hash(recipe) == hash(twin)
+        with pytest.raises((AttributeError, TypeError)):
+            recipe.something_new = 1  # type: ignore[attr-defined]
+        table = power_laws(30, RESOURCES, seed=1)
+        first = simulate(table, recipe, trials=30, workers=2)
+        assert simulate(table, recipe, trials=30, workers=2) == first
+
+    @pytest.mark.parametrize("workers", [1, 2, 5, 64])
+    def test_ends_with_every_trial_started(self, workers: int) -> None:
+        """Nobody is forgotten, nobody trains beyond the maximum or in two places at once."""
+        result = self.run(power_laws(50, RESOURCES, seed=workers), 50, workers=workers)
+        assert len(result.rows) == 50
+        assert {row for row, _, _ in result.jobs} == set(result.rows)
+        assert result.max_resource <= RESOURCES
+        assert all(start < until <= RESOURCES for _, start, until in result.jobs)
+        assert result.why.startswith("The study ended because ")
+
+    def test_one_trial_is_enough(self) -> None:
+        """The smallest study ends."""
+        assert self.run(power_laws(1, RESOURCES), 1, workers=3).best is not None
+
+    def test_legs_of_a_trial_follow_each_other(self) -> None:
+        """Each leg begins where the one before ended."""
+        result = self.run(power_laws(60, RESOURCES, seed=2), list(range(60)), workers=4)
+        reached: dict[int, int] = {}
+        for row, start, until in result.jobs:
+            assert start == 0 or start <= reached[row]
+            reached[row] = until
+
+    def test_diverged_trials_are_never_promoted(self) -> None:
+        """A run of NaN gets its first leg and no other."""
+        values = power_laws(30, RESOURCES, seed=4).values.copy()
+        values[5:] = math.nan
+        result = self.run(Table(values), list(range(30)), workers=3)
+        again = [row for row, start, _ in result.jobs if start > 0]
+        assert all(row < 5 for row in again)
+
+    def test_the_goal_is_only_a_sign(self) -> None:
+        """Maximising the negative metric takes the same jobs."""
+        table = power_laws(40, RESOURCES, seed=6)
+        mirrored = Table(-table.values, table.seconds, "max")
+        assert self.run(mirrored, 40).jobs == self.run(table, 40).jobs
+
+    def test_paper_finish_ends_with_the_last_start(self) -> None:
+        """The last job issued is the first of the last trial."""
+        result = self.run(power_laws(40, RESOURCES, seed=7), 40, finish="paper")
+        assert result.jobs[-1][:2] == (result.rows[-1], 0)
+        assert len(result.rows) == 40
+
+    @pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
+    def test_repeats_itself_in_another_process(self, hash_seed: str) -> None:
+        """The same decisions whatever the hash seed."""
+        here = self.run(power_laws(40, RESOURCES, seed=5), 40, workers=3, seed=2)
+        there = subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, "-c", _CHILD],
+            input=json.dumps(self.source),
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert json.loads(there.stdout) == json.loads(json.dumps(here.to_json()))
+
+    def test_a_log_replays_through_json(self) -> None:
+        """Every decision is taken again from what the log holds."""
+        log = MemoryLog()
+        table = power_laws(30, RESOURCES, seed=8)
+        self.run(table, list(range(30)), log=log)
+        engine = replay(self._study(30), MemoryLog.from_lines(log.to_lines()).read_from())
+        assert engine.ended is not None
+
+    def test_survives_a_crash_at_any_moment(self) -> None:
+        """After any prefix of the log the open jobs are lost, and the study goes on to its end."""
+        log = MemoryLog()
+        table = power_laws(12, RESOURCES, seed=9)
+        rows = list(range(12))
+        whole = self.run(table, rows, workers=1, log=log)
+        for length in range(len(log)):
+            engine = replay(self._study(12), log.entries[:length])
+            for event in losses_of(engine):
+                engine.handle(event)
+            Driver(engine, Simulator(table, workers=1, rows=rows)).run()
+            assert engine.ended is not None
+            assert engine.best is not None
+            assert whole.best is not None
+            # With one worker a lost leg is simply run again, so nothing else changes.
+            assert (engine.best.id, engine.best_loss) == (whole.best.row, whole.best.value)
+            assert list(engine.scheduler.ceilings) == whole.ceilings
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_failures_never_take_the_study_down(self, seed: int) -> None:
+        """Trials that fail, end by themselves or are lost: the study ends all the same."""
+        rng = np.random.default_rng(seed)
+        engine = Engine(self._study(25))
+        running: dict[int, tuple[float, float]] = {}
+        for _ in range(100_000):
+            while len(running) < 4:
+                decision = engine.handle(JobRequested())
+                if not isinstance(decision, Run):
+                    break
+                job = decision.job
+                running[job.id] = (job.start, job.until)
+            if isinstance(decision, Done):
+                return
+            assert isinstance(decision, (Run, Wait))
+            assert running, "told to wait although nothing runs"
+            self._something_happens(engine, running, rng)
+        pytest.fail("the study does not end")
+
+    def _something_happens(
+        self, engine: Engine, running: dict[int, tuple[float, float]], rng: np.random.Generator
+    ) -> None:
+        job = int(rng.choice(list(running)))
+        at, until = running[job]
+        fate = rng.random()
+        if fate < 0.1:
+            kind = (JobFailed, JobLost, JobEnded)[int(rng.integers(3))]
+            assert isinstance(engine.handle(kind(job)), Noted)
+            del running[job]
+            return
+        step = at + float(rng.choice([0.5, 1, 1, 2]))
+        value = math.nan if fate < 0.2 else float(rng.random())
+        decision = engine.handle(Reported(job, step, value))
+        assert isinstance(decision, (Continue, Pause, Stop))
+        running[job] = (step, until)
+        if not isinstance(decision, Continue):
+            engine.handle(JobEnded(job))
+            del running[job]
+
+    def _study(self, trials: int) -> Study:
+        rows = [{"row": row} for row in range(trials)]
+        return Study(self.make_recipe(), Limits(trials=trials), initial=rows)

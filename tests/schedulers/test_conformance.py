@@ -1,0 +1,42 @@
+"""One row a scheduler."""
+
+import pytest
+
+from rungwise.errors import InvalidArgumentError, SchemaError
+from rungwise.schedulers import documents
+from rungwise.testing import SchedulerConformance
+from rungwise.testing.schedulers import imported
+
+SOURCES = {
+    "Pasha": "rw.PASHA(max_resource=27)",
+    "PashaStopping": "rw.PASHA(max_resource=27, variant='stopping')",
+    "PashaAuthors": "rw.PASHA(max_resource=27, promote='quantile', check='report')",
+    "PashaLeader": "rw.PASHA(max_resource=27, eta=2, ranking=rw.rankings.Leader())",
+    "Asha": "rw.ASHA(max_resource=27)",
+    "AshaStopping": "rw.ASHA(max_resource=27, eta=4, variant='stopping')",
+    "AshaQuantile": "rw.ASHA(max_resource=27, promote='quantile')",
+    "Halving": "rw.SuccessiveHalving(max_resource=27)",
+    "HalvingSized": "rw.SuccessiveHalving(max_resource=27, size=100)",
+    "Hyperband": "rw.Hyperband(max_resource=27)",
+    "AsyncHyperband": "rw.AsyncHyperband(max_resource=27)",
+    "OneEpoch": "rw.FixedResource(1)",
+    "RandomSearch": "rw.RandomSearch(max_resource=27)",
+}
+
+for name, source in SOURCES.items():
+    globals()[f"Test{name}"] = type(f"Test{name}", (SchedulerConformance,), {"source": source})
+
+
+@pytest.mark.parametrize("source", SOURCES.values())
+def test_recipes_survive_json(source):
+    recipe = imported(source)
+    assert documents.read(documents.write(recipe)) == recipe
+
+
+def test_documents_of_unknown_or_wrong_type_are_refused():
+    with pytest.raises(SchemaError, match="type is 'Nope'"):
+        documents.read({"type": "Nope"})
+    with pytest.raises(SchemaError, match=r"lacks \['eta'"):
+        documents.read({"type": "ASHA"})
+    with pytest.raises(InvalidArgumentError, match="eta is 1"):
+        documents.read({**documents.write(imported("rw.ASHA()")), "eta": 1})
