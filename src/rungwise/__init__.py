@@ -3,7 +3,7 @@
 The public names are those listed here; everything else may move.
 """
 
-from rungwise import rankings
+from rungwise import rankings, searchers
 from rungwise._version import __version__
 from rungwise.benchmarks import Table, power_laws
 from rungwise.errors import (
@@ -55,5 +55,6 @@ __all__ = [
     "power_laws",
     "random_configuration",
     "rankings",
+    "searchers",
     "simulate",
 ]

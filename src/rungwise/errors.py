@@ -20,6 +20,15 @@ from collections.abc import Sequence
 from typing import Any
 
 
+class Told(str):
+    """A value told in words ("of shape (3,)") where its repr would say too much or too little."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class RungwiseError(Exception):
     """The base of every exception that rungwise raises on purpose."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,7 +185,7 @@ def _within(scheduler: Recipe, table: Table) -> Recipe:
     return scheduler
 
 
-def _rows_of(table: Table, trials: int | Sequence[int], seed: int) -> list[int]:
+def _rows_of(table: Table, trials: Any, seed: int) -> list[int]:
     if isinstance(trials, (int, np.integer)):
         number = whole("trials", trials, at_least=1)
         drawn: list[int] = []
@@ -193,12 +193,10 @@ def _rows_of(table: Table, trials: int | Sequence[int], seed: int) -> list[int]:
             rng = generator(seed, "rows", len(drawn) // table.rows)
             drawn += rng.permutation(table.rows).tolist()
         return drawn[:number]
-    try:
-        rows = [whole("trials", row, at_least=0) for row in trials]
-    except TypeError:
-        raise InvalidArgumentError(
-            "trials", trials, "it must be a number of rows to draw, or row numbers"
-        ) from None
+    if isinstance(trials, str) or not isinstance(trials, Iterable):
+        rule = "it must be a number of rows to draw, or row numbers"
+        raise InvalidArgumentError("trials", trials, rule)
+    rows = [whole("trials", row, at_least=0) for row in trials]
     if not rows:
         raise InvalidArgumentError("trials", trials, "there must be one row at least")
     for row in rows:

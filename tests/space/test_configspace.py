@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from itertools import product
 
 import ConfigSpace
@@ -211,6 +212,29 @@ def test_forbidden_bounds(clause, value, legal, default, capsys):
     assert {space.sample(rng)["a"] for _ in range(200)} == set(legal)
     assert [config["a"] for config in space.configurations()] == list(legal)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("relation", "forbids", "left_default"),
+    [
+        (ConfigSpace.ForbiddenEqualsRelation, operator.eq, 1),
+        (ConfigSpace.ForbiddenLessThanRelation, operator.lt, 1),
+        (ForbiddenLessThanEqualsRelation, operator.le, 2),
+        (ConfigSpace.ForbiddenGreaterThanRelation, operator.gt, 1),
+        (ForbiddenGreaterThanEqualsRelation, operator.ge, 0),
+    ],
+)
+def test_forbidden_relations(relation, forbids, left_default):
+    right_default = 0 if forbids is operator.eq else 1
+    theirs = ConfigSpace.ConfigurationSpace(
+        [
+            ConfigSpace.UniformIntegerHyperparameter("a", 0, 2, default_value=left_default),
+            ConfigSpace.UniformIntegerHyperparameter("b", 0, 2, default_value=right_default),
+        ]
+    )
+    theirs.add(relation(theirs["a"], theirs["b"]))
+    legal = [tuple(config.values()) for config in Space.parse(theirs).configurations()]
+    assert legal == [(a, b) for a, b in product(range(3), repeat=2) if not forbids(a, b)]
 
 
 def test_an_and_and_an_or_over_the_same_conditions_are_two_things():

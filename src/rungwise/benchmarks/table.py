@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rungwise.core.checks import Goal, goal_of
-from rungwise.errors import TableError
+from rungwise.errors import TableError, Told
 from rungwise.space import Space
 
 Floats = NDArray[np.float64]
@@ -70,7 +71,7 @@ class Table:
     def _per_row(self, name: str, items: Sequence[Any]) -> tuple[Any, ...]:
         if len(items) != self.rows:
             raise TableError(
-                name, f"of length {len(items)}", f"it needs one for each of {self.rows} rows"
+                name, Told(f"of length {len(items)}"), f"it needs one for each of {self.rows} rows"
             )
         return tuple(items)
 
@@ -123,13 +124,15 @@ class Table:
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not hasattr(file, "files"):
+        # Opened here, not by NumPy, so that the file is closed whatever is wrong with it.
+        with path.open("rb") as raw:
+            file = np.load(raw, allow_pickle=False)
+            if isinstance(file, np.ndarray):
                 raise TableError("path", str(path), "it must be an .npz file with named arrays")
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise TableError("path", str(path), "there must be such a file") from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         if isinstance(error, TableError):
             raise
         rule = f"it must be an .npz file without pickled objects ({error})"
@@ -142,7 +145,7 @@ def _clean_values(values: Any) -> Floats:
         if not isinstance(values, np.ndarray):
             curves = [np.asarray(curve, dtype=np.float64) for curve in values]
             if any(curve.ndim != 1 for curve in curves):
-                raise TableError("values", _shape_of(values), shape_rule)
+                raise TableError("values", Told("nested otherwise"), shape_rule)
             width = max((curve.size for curve in curves), default=0)
             array = np.full((len(curves), width), np.nan)
             for row, curve in enumerate(curves):
@@ -154,15 +157,13 @@ def _clean_values(values: Any) -> Floats:
             raise
         raise TableError("values", values, "it must hold numbers") from None
     if array.ndim != 2 or 0 in array.shape:
-        raise TableError("values", f"of shape {array.shape}", shape_rule)
+        raise TableError("values", Told(f"of shape {array.shape}"), shape_rule)
     if not np.isfinite(array).any():
-        raise TableError("values", f"of shape {array.shape}", "one value at least must be finite")
+        raise TableError(
+            "values", Told(f"of shape {array.shape}"), "one value at least must be finite"
+        )
     array.flags.writeable = False
     return array
-
-
-def _shape_of(values: Any) -> str:
-    return f"of shape {np.shape(values)}"
 
 
 def _clean_seconds(seconds: Any, shape: tuple[int, int]) -> Floats:
@@ -173,7 +174,7 @@ def _clean_seconds(seconds: Any, shape: tuple[int, int]) -> Floats:
     rows, resources = shape
     if array.shape not in ((), (rows,), (rows, resources)):
         rule = f"it must be one number, one for each of {rows} rows, or of shape {shape}"
-        raise TableError("seconds", f"of shape {array.shape}", rule)
+        raise TableError("seconds", Told(f"of shape {array.shape}"), rule)
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
         rule = "every unit of resource must take a finite, non-negative time"

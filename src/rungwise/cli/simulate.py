@@ -19,7 +19,12 @@ from rungwise.simulation import simulate as run
 
 
 def simulate(
-    file: Annotated[Path, typer.Argument(help="An .npz file: one row a configuration, one column a unit of training.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="An .npz file: one row a configuration, one column a unit of training."
+        ),
+    ],
     scheduler: Annotated[
         str, typer.Option(help=f"One of {', '.join(choices.SCHEDULERS)}.", show_default=True)
     ] = "pasha",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rungwise.core.checks import Goal
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import InvalidArgumentError, Told
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Standing:
         upper, lower = (sign * np.asarray(x, dtype=np.float64).ravel() for x in (top, below))
         if upper.shape != lower.shape:
             raise InvalidArgumentError(
-                "below", f"of length {lower.size}", f"it must be as long as top, {upper.size}"
+                "below", Told(f"of length {lower.size}"), f"it must be as long as top, {upper.size}"
             )
         upper, lower = (np.where(np.isfinite(x), x, math.inf) for x in (upper, lower))
         standing = cls(goal)

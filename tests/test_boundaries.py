@@ -1,0 +1,91 @@
+"""The pure ring stays pure: no I/O, clock, threads, logging or global randomness."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rungwise
+
+ROOT = Path(rungwise.__file__).parent
+PURE = ("core", "schedulers", "rankings", "space", "searchers")
+ALLOWED = {
+    "__future__",
+    "abc",
+    "bisect",
+    "collections",
+    "contextlib",
+    "dataclasses",
+    "enum",
+    "functools",
+    "heapq",
+    "itertools",
+    "json",
+    "math",
+    "numbers",
+    "operator",
+    "types",
+    "typing",
+    "zlib",
+    "numpy",
+    "ConfigSpace",
+}
+"""What the pure ring may import besides itself; none of it acts on the world."""
+
+FORBIDDEN_CALLS = {"open", "print", "input", "exec", "eval", "compile", "__import__", "id", "hash"}
+"""Built-ins that act on the world, or whose answers differ from process to process."""
+
+FILES = sorted(path for part in PURE for path in (ROOT / part).rglob("*.py"))
+
+
+def imports_of(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module
+
+
+def dotted(node):
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pure_files_import_nothing_that_acts(path):
+    for name in imports_of(ast.parse(path.read_text(encoding="utf-8"))):
+        first, *rest = name.split(".")
+        if first == "rungwise":
+            assert not rest or rest[0] in (*PURE, "errors"), f"{path.name} imports {name}"
+        else:
+            assert first in ALLOWED, f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pure_files_use_no_global_randomness_nor_io(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = dotted(node.func)
+            in_hash = name == "hash" and path.name == "space.py"  # its own __hash__ of a text
+            assert name not in FORBIDDEN_CALLS or in_hash, f"{path.name} calls {name}"
+            if name.startswith(("np.random.", "numpy.random.")):
+                assert name.endswith((".default_rng", ".Generator", ".RandomState")), name
+                assert node.args, f"{path.name} draws from the system's entropy: {name}()"
+
+
+def test_there_are_pure_files():
+    assert len(FILES) > 30
+
+
+def test_import_is_light():
+    """`import rungwise` brings in nothing slow that it may never need."""
+    code = "import sys, rungwise; print(sorted({n.split('.')[0] for n in sys.modules}))"
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    for heavy in ("ConfigSpace", "scipy", "rich", "typer", "yaml", "pandas", "torch", "pytest"):
+        assert f"'{heavy}'" not in out

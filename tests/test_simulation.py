@@ -1,0 +1,217 @@
+"""Tables, and what `simulate` promises."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import rungwise as rw
+from rungwise.simulation import SimulationResult
+
+
+def test_the_documented_call_gives_the_documented_fields():
+    table = rw.power_laws(300, 200, seed=0)
+    result = rw.simulate(
+        table,
+        rw.PASHA(
+            min_resource=1,
+            max_resource=200,
+            eta=3,
+            ranking=rw.rankings.Noise(percentile=90),
+            promote="floor",
+            check="rung",
+        ),
+        trials=256,
+        workers=4,
+        seed=0,
+        finish="drain",
+    )
+    assert table.values[result.best.row, result.best.resource - 1] == result.best.value
+    assert result.seconds > 0
+    assert result.max_resource == max(until for _, _, until in result.jobs)
+    assert result.resource_spent == result.reports == sum(u - s for _, s, u in result.jobs)
+    assert result.ceilings[0] == (0, 3)
+    assert result.ceilings[-1][1] == result.max_resource
+    assert all(epsilon >= 0 for _, epsilon in result.epsilons)
+    assert [n for n, _ in result.epsilons] == sorted({n for n, _ in result.epsilons})
+    assert len(set(result.rows)) == 256
+    assert re.fullmatch(r"The study ended because [^.]*; the ceiling [^;]*\.", result.why)
+
+
+def test_best_is_the_best_reported_value_anywhere():
+    # Row 1 is best at its first epoch and gets worse; row 0 goes on to the end.
+    table = rw.Table([[0.5, 0.4, 0.3], [0.1, 0.9, 0.9], [0.6, 0.6, 0.6]])
+    result = rw.simulate(table, rw.RandomSearch(), trials=[0, 1, 2], workers=1)
+    assert (result.best.row, result.best.value, result.best.resource) == (1, 0.1, 1)
+
+
+def test_ties_for_the_best_go_to_the_first_drawn():
+    table = rw.Table([[0.5], [0.2], [0.2]])
+    result = rw.simulate(table, rw.FixedResource(1), trials=[0, 2, 1], workers=2)
+    assert result.best.row == 2
+
+
+def test_maximised_values_keep_their_sign():
+    table = rw.Table([[0.1, 0.7], [0.3, 0.9]], goal="max")
+    result = rw.simulate(table, rw.RandomSearch(2), trials=2)
+    assert (result.best.row, result.best.value) == (1, 0.9)
+
+
+def test_time_is_virtual_and_workers_share_it():
+    table = rw.Table(np.ones((4, 2)), seconds=[10, 1, 1, 1])
+    # One worker: 2 × (10 + 1 + 1 + 1). Two: the slow row on one, the others on the other.
+    assert rw.simulate(table, rw.RandomSearch(), trials=range(4), workers=1).seconds == 26
+    assert rw.simulate(table, rw.RandomSearch(), trials=range(4), workers=2).seconds == 20
+
+
+def test_seconds_may_differ_by_resource():
+    table = rw.Table([[1.0, 1.0, 1.0]], seconds=[[5, 1, 0]])
+    assert rw.simulate(table, rw.RandomSearch(), trials=1).seconds == 6
+
+
+def test_without_a_maximum_the_table_is_the_maximum():
+    table = rw.power_laws(40, 12, seed=3)
+    assert rw.simulate(table, rw.ASHA(), trials=40).max_resource == 12
+
+
+def test_ragged_curves_are_runs_that_diverged():
+    table = rw.Table([[0.9, 0.8, 0.7], [0.2], [0.5, 0.4]])
+    result = rw.simulate(table, rw.ASHA(eta=2), trials=[0, 1, 2], workers=1)
+    assert result.best.row == 1  # what it reported before it broke down still counts
+
+
+def test_nothing_finite_reported_is_no_best():
+    table = rw.Table([[math.nan, 0.5], [math.inf, 0.5], [-math.inf, 0.5]])
+    result = rw.simulate(table, rw.FixedResource(1), trials=3)
+    assert result.best is None
+    assert result.to_json()["best"] is None
+
+
+def test_rows_are_drawn_once_until_all_have_been():
+    table = rw.power_laws(10, 3)
+    rows = rw.simulate(table, rw.FixedResource(1), trials=25, seed=4).rows
+    assert sorted(rows[:10]) == sorted(rows[10:20]) == list(range(10))
+    assert len(set(rows[20:])) == 5
+
+
+def test_seeds_draw_different_rows_and_equal_seeds_equal_ones():
+    table = rw.power_laws(50, 3)
+    rows = [rw.simulate(table, rw.FixedResource(1), trials=20, seed=s).rows for s in (0, 1, 0)]
+    assert rows[0] == rows[2] != rows[1]
+
+
+def test_the_random_baseline_trains_nothing():
+    table = rw.power_laws(50, 3)
+    result = rw.random_configuration(table, seed=7)
+    assert result.best.row == rw.simulate(table, rw.FixedResource(1), trials=1, seed=7).rows[0]
+    assert (result.resource_spent, result.seconds, result.max_resource) == (0, 0, 0)
+    assert math.isnan(result.best.value)
+    assert isinstance(result, SimulationResult)
+
+
+def test_paper_finish_with_no_report_has_no_best():
+    result = rw.simulate(rw.power_laws(3, 9), rw.PASHA(), trials=3, workers=4, finish="paper")
+    assert (result.best, result.reports, len(result.jobs)) == (None, 0, 3)
+
+
+def test_progress_is_told():
+    told = []
+    rw.simulate(
+        rw.power_laws(9, 9), rw.ASHA(), trials=9, on_progress=lambda *state: told.append(state)
+    )
+    assert told[-1] == (9, 9)
+
+
+def test_tables_survive_files(tmp_path):
+    table = rw.power_laws(5, 4, seed=2)
+    table.save(tmp_path / "table.npz")
+    again = rw.Table.load(tmp_path / "table.npz")
+    assert np.array_equal(again.values, table.values)
+    assert np.array_equal(again.seconds, table.seconds)
+    assert again.goal == table.goal
+
+
+def test_tables_cannot_be_changed_behind_their_back():
+    values = np.ones((2, 2))
+    table = rw.Table(values)
+    values[0, 0] = 7
+    assert table.values[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        table.values[0, 0] = 7
+
+
+TABLE = rw.power_laws(5, 9)
+
+BAD_CALLS = {
+    "eta is 1": lambda: rw.PASHA(eta=1),
+    "eta is 2.5": lambda: rw.ASHA(eta=2.5),
+    "eta is True": lambda: rw.ASHA(eta=True),
+    "min_resource is 0": lambda: rw.PASHA(min_resource=0),
+    "min_resource is 5, but it must not exceed max_resource = 3": lambda: rw.PASHA(5, 3),
+    "promote is 'ceil'": lambda: rw.PASHA(promote="ceil"),
+    "check is 'epoch'": lambda: rw.PASHA(check="epoch"),
+    "variant is 'pause'": lambda: rw.ASHA(variant="pause"),
+    "ranking is 'noise'": lambda: rw.PASHA(ranking="noise"),
+    "percentile is 101": lambda: rw.rankings.Noise(101),
+    "epsilon is -1": lambda: rw.rankings.Soft(-1),
+    "k is nan": lambda: rw.rankings.SoftSigma(math.nan),
+    "p is 1.5": lambda: rw.rankings.RBO(1.5, 0.5),
+    "resource is 0": lambda: rw.FixedResource(0),
+    "goal is 'minimum', but it must be 'min' or 'max'": lambda: rw.Table([[1]], goal="minimum"),
+    "values is of shape (3,)": lambda: rw.Table(np.ones(3)),
+    "values is of shape (0, 0)": lambda: rw.Table([]),
+    "values is 'abc', but it must hold numbers": lambda: rw.Table("abc"),
+    "one value at least must be finite": lambda: rw.Table([[math.nan, math.inf]]),
+    "seconds is -1.0": lambda: rw.Table([[1.0]], seconds=-1),
+    "seconds is of shape (3,)": lambda: rw.Table([[1.0], [2.0]], seconds=[1, 2, 3]),
+    "seconds is nan": lambda: rw.Table([[1.0]], seconds=math.nan),
+    "configs is of length 2": lambda: rw.Table([[1.0]], configs=[{}, {}]),
+    "names is of length 0": lambda: rw.Table([[1.0]], names=[]),
+    "table is [[1.0]]": lambda: rw.simulate([[1.0]], rw.PASHA(), trials=1),
+    "scheduler is 'pasha'": lambda: rw.simulate(TABLE, "pasha", trials=1),
+    "trials is 0": lambda: rw.simulate(TABLE, rw.PASHA(), trials=0),
+    "trials is []": lambda: rw.simulate(TABLE, rw.PASHA(), trials=[]),
+    "trials is 5, but the table has the rows 0 to 4": lambda: rw.simulate(
+        TABLE, rw.PASHA(), trials=[1, 5]
+    ),
+    "trials is -1": lambda: rw.simulate(TABLE, rw.PASHA(), trials=[-1]),
+    "trials is 'all'": lambda: rw.simulate(TABLE, rw.PASHA(), trials="all"),
+    "trials is 2.5": lambda: rw.simulate(TABLE, rw.PASHA(), trials=2.5),
+    "workers is 0": lambda: rw.simulate(TABLE, rw.PASHA(), trials=1, workers=0),
+    "seed is -1": lambda: rw.simulate(TABLE, rw.PASHA(), trials=1, seed=-1),
+    "finish is 'now'": lambda: rw.simulate(TABLE, rw.PASHA(), trials=1, finish="now"),
+    "max_resource is 10, but the table's curves end at resource 9": lambda: rw.simulate(
+        TABLE, rw.PASHA(max_resource=10), trials=1
+    ),
+    "resource is 10, but the table's curves end": lambda: rw.simulate(
+        TABLE, rw.FixedResource(10), trials=1
+    ),
+    "min_resource is 20": lambda: rw.simulate(TABLE, rw.PASHA(min_resource=20), trials=1),
+    "path is": lambda: rw.Table.load("/nonexistent/table.npz"),
+}
+
+
+@pytest.mark.parametrize("message", BAD_CALLS)
+def test_bad_input_names_the_value_the_rule_and_the_argument(message):
+    with pytest.raises(rw.InvalidArgumentError, match=re.escape(message)):
+        BAD_CALLS[message]()
+
+
+def test_broken_files_are_refused_by_name(tmp_path):
+    path = tmp_path / "broken.npz"
+    path.write_bytes(b"PK\x03\x04 not a zip")
+    with pytest.raises(rw.TableError, match=r"broken\.npz"):
+        rw.Table.load(path)
+    np.savez(path, values=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(rw.TableError, match="pickle"):
+        rw.Table.load(path)
+    np.savez(path, losses=np.ones((2, 2)))
+    with pytest.raises(rw.TableError, match=r"key is 'values'.*\['losses'\]"):
+        rw.Table.load(path)
+    np.savez(path, values=np.ones((2, 2, 2)))
+    with pytest.raises(rw.TableError, match="index is None, but values holds 2 tables"):
+        rw.Table.load(path)
+    np.save(tmp_path / "bare.npy", np.ones((2, 2)))
+    with pytest.raises(rw.TableError, match="named arrays"):
+        rw.Table.load(tmp_path / "bare.npy")
