@@ -73,6 +73,7 @@ class Row:
     microseconds: float
     microseconds_syne_tune: float
     ratio: float
+    ratios: list[float]
     started_syne_tune: int
     cut: bool
 
@@ -234,10 +235,10 @@ def measure(
         values: list[int] = [run[name] for run in side]
         return round(statistics.median(values))
 
-    cost, cost_there = (
-        statistics.median(run["cpu"] / max(run["reports"], 1) * 1e6 for run in side)
-        for side in (here, there)
+    costs, costs_there = (
+        [run["cpu"] / max(run["reports"], 1) * 1e6 for run in side] for side in (here, there)
     )
+    ratios = [cost_there / cost for cost, cost_there in zip(costs, costs_there, strict=True)]
     row = Row(
         scheduler=scheduler,
         configurations=configurations,
@@ -245,9 +246,10 @@ def measure(
         reports_syne_tune=middle(there, "reports"),
         furthest=middle(here, "furthest"),
         furthest_syne_tune=middle(there, "furthest"),
-        microseconds=cost,
-        microseconds_syne_tune=cost_there,
-        ratio=cost_there / cost,
+        microseconds=statistics.median(costs),
+        microseconds_syne_tune=statistics.median(costs_there),
+        ratio=statistics.median(ratios),
+        ratios=ratios,
         started_syne_tune=middle(there, "started"),
         cut=any(run["cut"] for run in there),
     )
@@ -261,7 +263,9 @@ def show(row: Row) -> None:
         f"{row.reports:9} {row.reports_syne_tune:9} "
         f"{row.furthest:6} {row.furthest_syne_tune:6} "
         f"{row.microseconds:9.1f} {row.microseconds_syne_tune:11.1f} "
-        f"{row.ratio:8.1f}×" + (" *" if row.cut else ""),
+        f"{row.ratio:8.1f}× {f'({min(row.ratios):.1f}–{max(row.ratios):.1f})':>15}"
+        + " *"
+        * row.cut,
         flush=True,
     )
     if row.cut:
@@ -318,7 +322,7 @@ def main() -> None:
         print(
             f"{'':16} {'reports':>19} {'furthest':>13} {'µs of CPU per report':>21}\n"
             f"{'scheduler':9} {'N':>6} {'rungwise':>9} {'Syne Tune':>9} {'rw':>6} {'ST':>6} "
-            f"{'rungwise':>9} {'Syne Tune':>11} {'ratio':>9}"
+            f"{'rungwise':>9} {'Syne Tune':>11} {'ratio':>9} {'(over seeds)':>15}"
         )
     rows: list[Row] = []
     versions: dict[str, str] = {}
@@ -348,7 +352,7 @@ def main() -> None:
     print(
         f"\nrungwise {mine['rungwise']} (Python {mine['python']}, NumPy {mine['numpy']}) against "
         f"Syne Tune {versions['syne_tune']} (Python {versions['python']}, NumPy "
-        f"{versions['numpy']}); medians of {options.seeds} seed(s).\n"
+        f"{versions['numpy']}); medians over {options.seeds} seed(s).\n"
         "Both end as soon as the last configuration has started; what they do differently:\n"
         f"{differences}"
     )

@@ -21,14 +21,19 @@ def out() -> Console:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Gives a function to be told (done, in all); a bar appears when it takes over two seconds."""
+def progress(what: str, screen: Console | None = None) -> Iterator[Callable[[int, int], None]]:
+    """Gives a function to be told (done, in all); a bar appears when it takes over two seconds.
+
+    Args:
+        what: what is being done.
+        screen: where the bar appears; the standard error output by default.
+    """
     bar = Progress(
         TextColumn(what),
         BarColumn(),
         TextColumn("{task.completed}/{task.total}"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(stderr=True) if screen is None else screen,
         transient=True,
     )
     begun = time.monotonic()

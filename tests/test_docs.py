@@ -1,0 +1,82 @@
+"""What the documentation says is true: its examples run, its pictures are current."""
+
+import doctest
+import importlib
+import importlib.util
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import rungwise
+from rungwise.cli.main import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(rungwise.__path__, "rungwise.")
+    if not module.name.startswith("rungwise.cli")
+]
+
+
+def blocks(page, language):
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples_run(page, capsys):
+    for code in blocks(page, "python"):
+        exec(compile(code, str(page), "exec"), {"__name__": "example"})  # noqa: S102
+
+
+def test_there_are_examples():
+    assert sum(len(blocks(page, "python")) for page in PAGES) >= 3
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_hold(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_shows_what_the_library_does():
+    drawn = script("draw_climb")
+    assert drawn.PICTURE.read_text(encoding="utf-8") == drawn.draw(), "run docs/draw_climb.py"
+
+
+def test_the_page_of_states_is_the_table_of_states():
+    drawn = script("draw_states")
+    assert drawn.PAGE.read_text(encoding="utf-8") == drawn.draw(), "run docs/draw_states.py"
+
+
+def test_links_between_files_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_every_command_is_documented_and_helps():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, command in get_command(app).commands.items():
+        assert f"rungwise {name}" in readme
+        assert command.help
+        for parameter in command.params:
+            assert parameter.help, f"rungwise {name}: {parameter.name} has no help"
+
+
+def test_the_version_is_in_the_changelog_and_the_citation():
+    version = rungwise.__version__
+    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
