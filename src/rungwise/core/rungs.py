@@ -80,7 +80,7 @@ class Rung:
         cut: which part of it may go on.
     """
 
-    __slots__ = ("_best", "_cut", "_rest", "_waiting", "level", "losses")
+    __slots__ = ("_best", "_cut", "_edge", "_rest", "_waiting", "level", "losses")
 
     def __init__(self, level: int, cut: Cut) -> None:
         self.level = level
@@ -91,6 +91,7 @@ class Rung:
         self._best: list[Key] = []
         self._rest: list[Key] = []
         self._waiting: list[Key] = []
+        self._edge: Key = (-math.inf, -math.inf)  # the last key of the best part; nobody yet
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -112,6 +113,8 @@ class Rung:
             heappush(rest, _negate(heappushpop(best, negated)))
         else:
             heappush(rest, (loss, trial))
+        if best:
+            self._edge = self._cut.edge(_negate(best[0]))
 
     def offer(self, trial: int) -> None:
         """A trial of this rung waits here for promotion; one with infinite loss never does."""
@@ -121,10 +124,8 @@ class Rung:
 
     def peek(self) -> int | None:
         """The best waiting trial if it belongs to the best part."""
-        if self._waiting and self._best:
-            key = self._waiting[0]
-            if key <= self._cut.edge(_negate(self._best[0])):
-                return int(key[1])
+        if self._waiting and self._waiting[0] <= self._edge:
+            return int(self._waiting[0][1])
         return None
 
     def take(self) -> int | None:
@@ -137,9 +138,7 @@ class Rung:
     def includes(self, trial: int) -> bool:
         """Whether a trial that entered belongs to the best part; infinite losses never do."""
         loss = self.losses[trial]
-        if not self._best or loss == math.inf:
-            return False
-        return (loss, trial) <= self._cut.edge(_negate(self._best[0]))
+        return loss < math.inf and (loss, trial) <= self._edge
 
     def ranked(self) -> list[int]:
         """All trials from best to worst."""
