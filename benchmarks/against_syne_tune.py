@@ -258,14 +258,13 @@ def measure(
 
 def show(row: Row) -> None:
     """Print a line of the table."""
+    spread = f"({min(row.ratios):.1f}–{max(row.ratios):.1f})"
     print(
         f"{row.scheduler:9} {row.configurations:6} "
         f"{row.reports:9} {row.reports_syne_tune:9} "
         f"{row.furthest:6} {row.furthest_syne_tune:6} "
         f"{row.microseconds:9.1f} {row.microseconds_syne_tune:11.1f} "
-        f"{row.ratio:8.1f}× {f'({min(row.ratios):.1f}–{max(row.ratios):.1f})':>15}"
-        + " *"
-        * row.cut,
+        f"{row.ratio:8.1f}× {spread:>15}{' *' if row.cut else ''}",
         flush=True,
     )
     if row.cut:

@@ -8,14 +8,18 @@ from types import MappingProxyType
 
 import numpy as np
 
+from rungwise import Table
+from rungwise.backends.simulator import Simulator
 from rungwise.core.decisions import Run
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.core.trials import Trial
+from rungwise.driver import Driver
 from rungwise.rankings import Standing
 from rungwise.rankings.crossings import Crossings
+from rungwise.storage import MemoryLog
 
 
 class Story:
@@ -133,3 +137,32 @@ def _of_object(value):
     if isinstance(value, Crossings):
         held["_settled"] = value._settled[: value._settled_count]
     return type(value).__name__, [(name, _plain(item)) for name, item in held.items()]
+
+
+def curves(rows, resources, seed=0):
+    """Noisy learning curves in multiples of 1/64 that cross often."""
+    rng = np.random.default_rng(seed)
+    falling = rng.random((rows, 1)) + rng.random((rows, 1)) / np.arange(1, resources + 1)
+    return np.round((falling + 0.15 * rng.standard_normal((rows, resources))) * 64) / 64
+
+
+def study_of(recipe, values, **limits):
+    """A study whose trial k is row k of a table."""
+    initial = [{"row": row} for row in range(len(values))]
+    return Study(recipe, Limits(trials=len(values), **limits), initial=initial)
+
+
+def drive(engine, values, log, *, workers=1):
+    """Let an engine without open jobs run to its end on a table; whole seconds, exact sums."""
+    seconds = 1 + np.arange(len(values)) % 3
+    simulator = Simulator(
+        Table(values, seconds=seconds), workers=workers, rows=list(range(len(values)))
+    )
+    Driver(engine, simulator, log=log).run()
+    return engine
+
+
+def recorded(recipe, values, *, workers=1, **limits):
+    """A study run to its end: (study, engine, log)."""
+    study, log = study_of(recipe, values, **limits), MemoryLog()
+    return study, drive(Engine(study), values, log, workers=workers), log

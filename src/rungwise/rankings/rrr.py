@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,31 @@ from rungwise.rankings.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
-class RRR(Ranking):
+class Regret(Ranking):
+    """What both kinds of regret share: the weights, the threshold, the test."""
+
+    p: float = 1.0
+    t: float = 0.05
+
+    absolute: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        real("p", self.p, at_least=0, at_most=1)
+        real("t", self.t, at_least=0)
+
+    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
+        value = weighted_regret(standing, self.p, absolute=self.absolute)
+        # A regret of exactly t is stable, whatever the rounding of its sum.
+        return Verdict(value <= self.t + 1e-12, value, self.t)
+
+    def explain(self, verdict: Verdict) -> str:
+        name = "absolute reciprocal" if self.absolute else "reciprocal"
+        word = "at most" if verdict.stable else "more than"
+        return f"the {name} rank regret is {verdict.measure:.4g}, {word} {self.t:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class RRR(Regret):
     """Stable ⇔ RRR = Σ wᵢ (f′ᵢ − fᵢ) / fᵢ ≤ t, with wᵢ = pⁱ / Σ pⁱ.
 
     f are the scores in rung K in their own order, f′ the same scores in rung K−1's order. For a
@@ -28,23 +53,9 @@ class RRR(Ranking):
         The paper, appendix C.1 (p = 1 and 0.5, t = 0.05).
     """
 
-    p: float = 1.0
-    t: float = 0.05
-
-    def __post_init__(self) -> None:
-        real("p", self.p, at_least=0, at_most=1)
-        real("t", self.t, at_least=0)
-
-    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
-        value = weighted_regret(standing, self.p, absolute=False)
-        return Verdict(value <= self.t + 1e-12, value, self.t)
-
-    def explain(self, verdict: Verdict) -> str:
-        return _explain("reciprocal rank regret", verdict)
-
 
 @dataclass(frozen=True, slots=True)
-class ARRR(Ranking):
+class ARRR(Regret):
     """Stable ⇔ ARRR = Σ wᵢ |f′ᵢ − fᵢ| / fᵢ ≤ t: :class:`RRR` with absolute differences.
 
     Args:
@@ -55,19 +66,7 @@ class ARRR(Ranking):
         The paper, appendix C.1 (p = 1 and 0.5, t = 0.05).
     """
 
-    p: float = 1.0
-    t: float = 0.05
-
-    def __post_init__(self) -> None:
-        real("p", self.p, at_least=0, at_most=1)
-        real("t", self.t, at_least=0)
-
-    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
-        value = weighted_regret(standing, self.p, absolute=True)
-        return Verdict(value <= self.t + 1e-12, value, self.t)
-
-    def explain(self, verdict: Verdict) -> str:
-        return _explain("absolute reciprocal rank regret", verdict)
+    absolute: ClassVar[bool] = True
 
 
 def weighted_regret(standing: Standing, p: float, *, absolute: bool) -> float:
@@ -90,8 +89,3 @@ def weighted_regret(standing: Standing, p: float, *, absolute: bool) -> float:
     # A score of 0 makes a relative regret infinite; two of opposite sign make it NaN: unstable.
     with np.errstate(divide="ignore", invalid="ignore"):
         return float((weights[counted] * (gap[counted] / np.abs(mine[counted]))).sum())
-
-
-def _explain(name: str, verdict: Verdict) -> str:
-    word = "at most" if verdict.stable else "more than"
-    return f"the {name} is {verdict.measure:.4g}, {word} {verdict.bound:g}"

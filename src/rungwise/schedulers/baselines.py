@@ -69,4 +69,4 @@ class RandomSearch:
 
 def _one_rung(resource: int) -> Promotion:
     ladder = Ladder((resource,), eta=2)
-    return Promotion(ladder, ceiling=lambda part, _: Fixed(part), cut=FloorCut(2))
+    return Promotion(ladder, ceiling=Fixed, cut=FloorCut(2))

@@ -49,9 +49,10 @@ class Fixed:
 
     Args:
         ladder: the ladder.
+        rungs: the rungs on it; they do not matter here.
     """
 
-    def __init__(self, ladder: Ladder) -> None:
+    def __init__(self, ladder: Ladder, rungs: Sequence[Rung]) -> None:  # noqa: ARG002
         self.rung = ladder.top
         self.levels: Trace = ((0, ladder.max_resource),)
         self.epsilons: Trace = ()

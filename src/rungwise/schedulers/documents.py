@@ -10,22 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, cast
 
-from rungwise import rankings
+from rungwise import rankings, schedulers
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import SchemaError
 from rungwise.rankings import Ranking
-from rungwise.schedulers.baselines import FixedResource, RandomSearch
-from rungwise.schedulers.presets import ASHA, PASHA, AsyncHyperband, Hyperband, SuccessiveHalving
 
-RECIPES: tuple[type, ...] = (
-    ASHA,
-    PASHA,
-    AsyncHyperband,
-    FixedResource,
-    Hyperband,
-    RandomSearch,
-    SuccessiveHalving,
-)
+RECIPES: tuple[type, ...] = tuple(getattr(schedulers, name) for name in schedulers.__all__)
 _PUBLIC: tuple[type, ...] = tuple(getattr(rankings, name) for name in rankings.__all__)
 RANKINGS = tuple(kind for kind in _PUBLIC if issubclass(kind, Ranking) and kind is not Ranking)
 

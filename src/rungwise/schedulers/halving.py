@@ -9,11 +9,12 @@ from collections import deque
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut, Rung
-from rungwise.core.scheduling import Draw, Move, Promote, Trace
+from rungwise.core.scheduling import Draw, Move, Promote
 from rungwise.core.trials import Trial
+from rungwise.schedulers.base import ToTheMaximum
 
 
-class Halving:
+class Halving(ToTheMaximum):
     """One bracket: ``size`` configurations start, the best ⌊n/η⌋ of each full rung go on.
 
     Args:
@@ -26,7 +27,7 @@ class Halving:
     """
 
     def __init__(self, ladder: Ladder, *, size: int, bracket: int = 0) -> None:
-        self.ladder = ladder
+        super().__init__(ladder)
         self.rungs = [Rung(level, FloorCut(ladder.eta)) for level in ladder.levels]
         self._size = size
         self._bracket = bracket
@@ -36,7 +37,6 @@ class Halving:
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
         self._closed = False  # nobody else will be sent to the current rung
         self._away: set[int] = set()  # sent, and not back yet
-        self.version = 0
 
     @property
     def is_over(self) -> bool:
@@ -109,14 +109,6 @@ class Halving:
             self._queue.append(trial.id)
         else:
             self._enter(trial, trial.losses[bisect_left(trial.resources, level)])
-
-    @property
-    def ceilings(self) -> Trace:
-        return ((0, self.ladder.max_resource),)
-
-    @property
-    def epsilons(self) -> Trace:
-        return ()
 
     def explain(self) -> str:
         return f"every rung up to the maximum, {self.ladder.max_resource}, was filled and halved"

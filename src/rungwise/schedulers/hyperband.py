@@ -7,14 +7,19 @@ that are trained fully at once.
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 from rungwise.core.decisions import Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut
-from rungwise.core.scheduling import Draw, Move, Trace
+from rungwise.core.scheduling import Draw, Move
 from rungwise.core.trials import Trial
+from rungwise.schedulers.base import ToTheMaximum
 from rungwise.schedulers.ceilings import Fixed
 from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.promotion import Promotion
+
+B = TypeVar("B", Halving, Promotion)
 
 
 def bracket_sizes(ladder: Ladder) -> tuple[int, ...]:
@@ -24,7 +29,22 @@ def bracket_sizes(ladder: Ladder) -> tuple[int, ...]:
     return tuple(-(-(most + 1) * ladder.eta**s // (s + 1)) for s in range(most, -1, -1))
 
 
-class SyncBrackets:
+class _Brackets(ToTheMaximum, Generic[B]):
+    """Brackets that each look after their own trials."""
+
+    brackets: list[B]
+
+    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+        return self.brackets[trial.bracket].reported(trial, resource, loss)
+
+    def released(self, trial: Trial) -> None:
+        self.brackets[trial.bracket].released(trial)
+
+    def dropped(self, trial: Trial) -> None:
+        self.brackets[trial.bracket].dropped(trial)
+
+
+class SyncBrackets(_Brackets[Halving]):
     """Synchronous Hyperband: bracket after bracket, over and over until the study ends.
 
     A bracket that has to wait for a rung lets the next one begin, so that no worker idles.
@@ -34,15 +54,15 @@ class SyncBrackets:
     """
 
     def __init__(self, ladder: Ladder) -> None:
-        self.ladder = ladder
+        super().__init__(ladder)
+        self.brackets = []
         self._sizes = bracket_sizes(ladder)
-        self._brackets: list[Halving] = []
         self._first = 0  # all brackets before this one are over
 
     def next_move(self, *, may_draw: bool) -> Move | None:
-        while self._first < len(self._brackets) and self._brackets[self._first].is_over:
+        while self._first < len(self.brackets) and self.brackets[self._first].is_over:
             self._first += 1
-        for bracket in self._brackets[self._first :]:
+        for bracket in self.brackets[self._first :]:
             move = bracket.next_move(may_draw=may_draw)
             if move is not None:
                 return move
@@ -51,45 +71,24 @@ class SyncBrackets:
         return self._open().next_move(may_draw=True)
 
     def _open(self) -> Halving:
-        number = len(self._brackets)
+        number = len(self.brackets)
         start = number % len(self._sizes)
         ladder = self.ladder.starting_at(start)
-        self._brackets.append(Halving(ladder, size=self._sizes[start], bracket=number))
-        return self._brackets[-1]
+        self.brackets.append(Halving(ladder, size=self._sizes[start], bracket=number))
+        return self.brackets[-1]
 
     def started(self, trial: Trial) -> None:
-        self._brackets[trial.bracket].started(trial)
-
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
-        return self._brackets[trial.bracket].reported(trial, resource, loss)
-
-    def released(self, trial: Trial) -> None:
-        self._brackets[trial.bracket].released(trial)
-
-    def dropped(self, trial: Trial) -> None:
-        self._brackets[trial.bracket].dropped(trial)
-
-    @property
-    def version(self) -> int:
-        return sum(bracket.version for bracket in self._brackets)
-
-    @property
-    def ceilings(self) -> Trace:
-        return ((0, self.ladder.max_resource),)
-
-    @property
-    def epsilons(self) -> Trace:
-        return ()
+        self.brackets[trial.bracket].started(trial)
 
     def explain(self) -> str:
-        n = len(self._brackets)
+        n = len(self.brackets)
         return (
             f"{n} bracket{'s' * (n != 1)} of successive halving ran up to the maximum, "
             f"{self.ladder.max_resource}"
         )
 
 
-class AsyncBrackets:
+class AsyncBrackets(_Brackets[Promotion]):
     """Asynchronous Hyperband: each bracket is an ASHA of its own over part of the ladder.
 
     A new configuration goes to the bracket that is furthest behind its share of Hyperband's
@@ -104,11 +103,11 @@ class AsyncBrackets:
     """
 
     def __init__(self, ladder: Ladder, *, cut: Cut) -> None:
-        self.ladder = ladder
+        super().__init__(ladder)
         self._shares = bracket_sizes(ladder)
         self._drawn = [0] * len(self._shares)
         self.brackets = [
-            Promotion(ladder.starting_at(k), ceiling=lambda part, _: Fixed(part), cut=cut)
+            Promotion(ladder.starting_at(k), ceiling=Fixed, cut=cut)
             for k in range(len(self._shares))
         ]
 
@@ -124,27 +123,6 @@ class AsyncBrackets:
 
     def started(self, trial: Trial) -> None:
         self._drawn[trial.bracket] += 1
-
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
-        return self.brackets[trial.bracket].reported(trial, resource, loss)
-
-    def released(self, trial: Trial) -> None:
-        self.brackets[trial.bracket].released(trial)
-
-    def dropped(self, trial: Trial) -> None:
-        self.brackets[trial.bracket].dropped(trial)
-
-    @property
-    def version(self) -> int:
-        return 0  # a worker waits only for others to end
-
-    @property
-    def ceilings(self) -> Trace:
-        return ((0, self.ladder.max_resource),)
-
-    @property
-    def epsilons(self) -> Trace:
-        return ()
 
     def explain(self) -> str:
         return (

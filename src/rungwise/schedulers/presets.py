@@ -5,29 +5,60 @@ Each is a frozen value: it can be reused for many studies, compared, and written
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
+
+from typing_extensions import Self
 
 from rungwise.core.checks import Goal, one_of, whole
 from rungwise.core.ladder import Ladder
-from rungwise.core.rungs import Cut, FloorCut, QuantileCut, Rung
+from rungwise.core.rungs import Cut, FloorCut, QuantileCut
 from rungwise.core.scheduling import Scheduler
 from rungwise.errors import InvalidArgumentError
 from rungwise.rankings import Noise, Ranking
-from rungwise.schedulers.ceilings import Ceiling, Check, Fixed, Progressive
+from rungwise.schedulers.base import CeilingOver
+from rungwise.schedulers.ceilings import Check, Fixed, Progressive
 from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.hyperband import AsyncBrackets, SyncBrackets
-from rungwise.schedulers.promotion import CeilingOver, Promotion
+from rungwise.schedulers.promotion import Promotion
 from rungwise.schedulers.stopping import Stopping
 
 Promote = Literal["floor", "quantile"]
 Variant = Literal["promotion", "stopping"]
+L = TypeVar("L", bound="OnLadder")
 
 
 @dataclass(frozen=True, slots=True)
-class PASHA:
+class OnLadder:
+    """What recipes over a ladder of rungs share."""
+
+    min_resource: int = 1
+    max_resource: int | None = None
+    eta: int = 3
+
+    def __post_init__(self) -> None:
+        _ = self.ladder  # checks the three
+
+    @property
+    def ladder(self) -> Ladder:
+        """The rung levels."""
+        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+
+    def limited_to(self, max_resource: int) -> Self:
+        """The same with a maximum."""
+        return replace(self, max_resource=max_resource)
+
+    def ending_ladder(self) -> Ladder:
+        """The rung levels of a scheduler that cannot do without a maximum."""
+        if self.max_resource is None:
+            rule = f"{type(self).__name__} needs a maximum (PASHA does without one)"
+            raise InvalidArgumentError("max_resource", None, rule)
+        return self.ladder
+
+
+@dataclass(frozen=True, slots=True)
+class PASHA(OnLadder):
     """Progressive ASHA: the ceiling rises only while the ranking of configurations is unstable.
 
     Args:
@@ -50,9 +81,6 @@ class PASHA:
         Bohdal et al., PASHA: Efficient HPO and NAS with Progressive Resource Allocation (2023).
     """
 
-    min_resource: int = 1
-    max_resource: int | None = None
-    eta: int = 3
     ranking: Ranking = field(default_factory=Noise)
     promote: Promote = "floor"
     check: Check = "rung"
@@ -66,23 +94,14 @@ class PASHA:
                 "ranking", self.ranking, "it must be a criterion such as rungwise.rankings.Noise()"
             )
 
-    @property
-    def ladder(self) -> Ladder:
-        """The rung levels."""
-        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
-
     def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A fresh scheduler for one study."""
         ceiling = partial(Progressive, ranking=self.ranking, check=self.check, goal=goal)
         return _family_member(self, ceiling)
 
-    def limited_to(self, max_resource: int) -> PASHA:
-        """The same with a maximum."""
-        return replace(self, max_resource=max_resource)
-
 
 @dataclass(frozen=True, slots=True)
-class ASHA:
+class ASHA(OnLadder):
     """Asynchronous successive halving with a fixed maximum of training.
 
     Args:
@@ -96,32 +115,20 @@ class ASHA:
         Li et al., A System for Massively Parallel Hyperparameter Tuning (2020).
     """
 
-    min_resource: int = 1
-    max_resource: int | None = None
-    eta: int = 3
     promote: Promote = "floor"
     variant: Variant = "promotion"
 
     def __post_init__(self) -> None:
         _check_family(self)
 
-    @property
-    def ladder(self) -> Ladder:
-        """The rung levels."""
-        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
-
     def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
         """A fresh scheduler for one study."""
-        _need_maximum(self, self.max_resource)
-        return _family_member(self, _fixed)
-
-    def limited_to(self, max_resource: int) -> ASHA:
-        """The same with a maximum."""
-        return replace(self, max_resource=max_resource)
+        self.ending_ladder()
+        return _family_member(self, Fixed)
 
 
 @dataclass(frozen=True, slots=True)
-class SuccessiveHalving:
+class SuccessiveHalving(OnLadder):
     """Synchronous successive halving: a whole rung is awaited before its best go on.
 
     Args:
@@ -134,37 +141,24 @@ class SuccessiveHalving:
         Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016).
     """
 
-    min_resource: int = 1
-    max_resource: int | None = None
-    eta: int = 3
     size: int | None = None
 
     def __post_init__(self) -> None:
-        Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+        OnLadder.__post_init__(self)
         if self.size is not None:
             whole("size", self.size, at_least=1)
 
-    @property
-    def ladder(self) -> Ladder:
-        """The rung levels."""
-        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
-
     def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - either goal
         """A fresh scheduler for one study."""
-        _need_maximum(self, self.max_resource)
         size = self.size if self.size is not None else trials
         if size is None:
             rule = "successive halving waits for a whole rung: give size, or trials to the study"
             raise InvalidArgumentError("size", None, rule)
-        return Halving(self.ladder, size=size)
-
-    def limited_to(self, max_resource: int) -> SuccessiveHalving:
-        """The same with a maximum."""
-        return replace(self, max_resource=max_resource)
+        return Halving(self.ending_ladder(), size=size)
 
 
 @dataclass(frozen=True, slots=True)
-class Hyperband:
+class Hyperband(OnLadder):
     """Synchronous Hyperband: brackets of successive halving that start at different rungs.
 
     Args:
@@ -176,30 +170,13 @@ class Hyperband:
         Li et al., Hyperband: A Novel Bandit-Based Approach (2018).
     """
 
-    min_resource: int = 1
-    max_resource: int | None = None
-    eta: int = 3
-
-    def __post_init__(self) -> None:
-        Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
-
-    @property
-    def ladder(self) -> Ladder:
-        """The rung levels."""
-        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
-
     def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
         """A fresh scheduler for one study."""
-        _need_maximum(self, self.max_resource)
-        return SyncBrackets(self.ladder)
-
-    def limited_to(self, max_resource: int) -> Hyperband:
-        """The same with a maximum."""
-        return replace(self, max_resource=max_resource)
+        return SyncBrackets(self.ending_ladder())
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncHyperband:
+class AsyncHyperband(OnLadder):
     """Asynchronous Hyperband: brackets of ASHA that start at different rungs, side by side.
 
     Args:
@@ -212,40 +189,24 @@ class AsyncHyperband:
         Li et al., A System for Massively Parallel Hyperparameter Tuning (2020).
     """
 
-    min_resource: int = 1
-    max_resource: int | None = None
-    eta: int = 3
     promote: Promote = "floor"
 
     def __post_init__(self) -> None:
-        Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
+        OnLadder.__post_init__(self)
         one_of("promote", self.promote, ("floor", "quantile"))
-
-    @property
-    def ladder(self) -> Ladder:
-        """The rung levels."""
-        return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
 
     def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
         """A fresh scheduler for one study."""
-        _need_maximum(self, self.max_resource)
-        return AsyncBrackets(self.ladder, cut=_promotion_cut(self.promote, self.eta))
-
-    def limited_to(self, max_resource: int) -> AsyncHyperband:
-        """The same with a maximum."""
-        return replace(self, max_resource=max_resource)
+        return AsyncBrackets(self.ending_ladder(), cut=_promotion_cut(self.promote, self.eta))
 
 
-Family = PASHA | ASHA
-
-
-def _check_family(recipe: Family) -> None:
-    Ladder.between(recipe.min_resource, recipe.max_resource, eta=recipe.eta)
+def _check_family(recipe: PASHA | ASHA) -> None:
+    OnLadder.__post_init__(recipe)
     one_of("promote", recipe.promote, ("floor", "quantile"))
     one_of("variant", recipe.variant, ("promotion", "stopping"))
 
 
-def _family_member(recipe: Family, ceiling: CeilingOver) -> Scheduler:
+def _family_member(recipe: PASHA | ASHA, ceiling: CeilingOver) -> Scheduler:
     if recipe.variant == "promotion":
         cut = _promotion_cut(recipe.promote, recipe.eta)
         return Promotion(recipe.ladder, ceiling=ceiling, cut=cut)
@@ -259,15 +220,3 @@ def _promotion_cut(promote: Promote, eta: int) -> Cut:
 def _stopping_cut(promote: Promote, eta: int) -> Cut:
     # The first trial at a rung has nobody to be worse than: it runs on.
     return FloorCut(eta, at_least=1) if promote == "floor" else QuantileCut(eta, at_least=1)
-
-
-def _fixed(ladder: Ladder, rungs: Sequence[Rung]) -> Ceiling:  # noqa: ARG001 - needs no rungs
-    return Fixed(ladder)
-
-
-def _need_maximum(recipe: object, max_resource: int | None) -> None:
-    if max_resource is None:
-        name = type(recipe).__name__
-        raise InvalidArgumentError(
-            "max_resource", None, f"{name} needs a maximum (PASHA does without one)"
-        )

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
-from rungwise.core.ladder import Ladder
-from rungwise.core.rungs import Cut, Rung
-from rungwise.core.scheduling import Draw, Move, Promote, Trace
+from rungwise.core.scheduling import Draw, Move, Promote
 from rungwise.core.trials import Trial
-from rungwise.schedulers.ceilings import Ceiling
-
-CeilingOver = Callable[[Ladder, Sequence[Rung]], Ceiling]
-"""Builds a ceiling over the rungs of a scheduler."""
+from rungwise.schedulers.base import UnderCeiling
 
 
-class Promotion:
+class Promotion(UnderCeiling):
     """Asynchronous successive halving with real pauses.
 
     A free worker promotes the best trial of the highest rung below the ceiling that has one to
@@ -29,22 +23,12 @@ class Promotion:
         cut: which part of a rung may be promoted.
     """
 
-    def __init__(self, ladder: Ladder, *, ceiling: CeilingOver, cut: Cut) -> None:
-        self.ladder = ladder
-        self.rungs = [Rung(level, cut) for level in ladder.levels]
-        self.ceiling = ceiling(ladder, self.rungs)
-        self._levels = ladder.levels
-        self._top = ladder.top
-
     def next_move(self, *, may_draw: bool) -> Move | None:
         for k in range(self.ceiling.rung - 1, -1, -1):
             trial = self.rungs[k].take()
             if trial is not None:
                 return Promote(trial, self._levels[k + 1])
         return Draw(self._levels[0]) if may_draw else None
-
-    def started(self, trial: Trial) -> None:
-        """A new trial is in no rung yet."""
 
     def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
         if resource < trial.until:
@@ -68,18 +52,3 @@ class Promotion:
         while trial.rung < self._top and levels[trial.rung + 1] <= resource:
             trial.rung += 1
             self.rungs[trial.rung].enter(trial.id, loss)
-
-    @property
-    def version(self) -> int:
-        return len(self.ceiling.levels)
-
-    @property
-    def ceilings(self) -> Trace:
-        return self.ceiling.levels
-
-    @property
-    def epsilons(self) -> Trace:
-        return self.ceiling.epsilons
-
-    def explain(self) -> str:
-        return self.ceiling.explain()

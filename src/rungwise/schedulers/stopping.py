@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 
 from rungwise.core.decisions import CONTINUE, STOP, Continue, Pause, Stop
-from rungwise.core.ladder import Ladder
-from rungwise.core.rungs import Cut, Rung
-from rungwise.core.scheduling import Draw, Move, Trace
+from rungwise.core.scheduling import Draw, Move
 from rungwise.core.trials import Trial
-from rungwise.schedulers.promotion import CeilingOver
+from rungwise.schedulers.base import UnderCeiling
 
 
-class Stopping:
+class Stopping(UnderCeiling):
     """Asynchronous successive halving without pauses.
 
     At a rung a trial runs on while it is in the best part of those that reached it so far, and
@@ -28,19 +26,11 @@ class Stopping:
         cut: which part of a rung may run on (of at least one trial).
     """
 
-    def __init__(self, ladder: Ladder, *, ceiling: CeilingOver, cut: Cut) -> None:
-        self.ladder = ladder
-        self.rungs = [Rung(level, cut) for level in ladder.levels]
-        self.ceiling = ceiling(ladder, self.rungs)
-
     def next_move(self, *, may_draw: bool) -> Move | None:
         return Draw(self.ladder.max_resource) if may_draw else None
 
-    def started(self, trial: Trial) -> None:
-        """A new trial is in no rung yet."""
-
     def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
-        levels, top = self.ladder.levels, self.ladder.top
+        levels, top = self._levels, self._top
         if resource < levels[trial.rung + 1]:
             self.ceiling.reported(trial, arrived=False)
             return CONTINUE
@@ -61,18 +51,3 @@ class Stopping:
         # It was heading for the next rung, wherever its job was to end.
         trial.rung += 1
         self.rungs[trial.rung].enter(trial.id, math.inf)
-
-    @property
-    def version(self) -> int:
-        return 0  # a worker waits only for others to end
-
-    @property
-    def ceilings(self) -> Trace:
-        return self.ceiling.levels
-
-    @property
-    def epsilons(self) -> Trace:
-        return self.ceiling.epsilons
-
-    def explain(self) -> str:
-        return self.ceiling.explain()

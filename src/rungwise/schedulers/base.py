@@ -1,0 +1,63 @@
+"""What schedulers share: rungs under a ceiling, or a maximum that never moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rungwise.core.ladder import Ladder
+from rungwise.core.rungs import Cut, Rung
+from rungwise.core.scheduling import Trace
+from rungwise.core.trials import Trial
+from rungwise.schedulers.ceilings import Ceiling
+
+CeilingOver = Callable[[Ladder, Sequence[Rung]], Ceiling]
+"""Builds a ceiling over the rungs of a scheduler."""
+
+
+class UnderCeiling:
+    """Rungs on a ladder, and a ceiling over them.
+
+    Args:
+        ladder: where the rungs are.
+        ceiling: how high trials may climb at the moment.
+        cut: which part of a rung may go on.
+    """
+
+    def __init__(self, ladder: Ladder, *, ceiling: CeilingOver, cut: Cut) -> None:
+        self.ladder = ladder
+        self.rungs = [Rung(level, cut) for level in ladder.levels]
+        self.ceiling = ceiling(ladder, self.rungs)
+        self._levels = ladder.levels
+        self._top = ladder.top
+
+    def started(self, trial: Trial) -> None:
+        """A new trial is in no rung yet."""
+
+    @property
+    def version(self) -> int:
+        return len(self.ceiling.levels)
+
+    @property
+    def ceilings(self) -> Trace:
+        return self.ceiling.levels
+
+    @property
+    def epsilons(self) -> Trace:
+        return self.ceiling.epsilons
+
+    def explain(self) -> str:
+        return self.ceiling.explain()
+
+
+class ToTheMaximum:
+    """No ceiling but the ladder's end.
+
+    Args:
+        ladder: where the rungs are.
+    """
+
+    def __init__(self, ladder: Ladder) -> None:
+        self.ladder = ladder
+        self.version = 0
+        self.ceilings: Trace = ((0, ladder.max_resource),)
+        self.epsilons: Trace = ()
