@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.metadata
-import importlib.util
 import io
 import json
 import logging
@@ -21,8 +20,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from heapq import heappop, heappush
 from typing import Any
-
-SURROGATES_NEED = ("sklearn", *(f"sklearn.{x}" for x in "base neighbors pipeline preprocessing".split()))
 
 
 @dataclass(frozen=True)
@@ -124,11 +121,11 @@ def through_tuner(task: Task, values: Any, times: Any) -> dict[str, Any]:
     rows = len(values)
     # More than max_num_trials_started must have started for the criterion to hold.
     all_started = syne_tune.StoppingCriterion(max_num_trials_started=rows - 1)
+    deadline = time.monotonic() + task.limit
     tuner = syne_tune.Tuner(
         trial_backend=backend_of(values, times),
         scheduler=scheduler_of(task, *values.shape),
-        # Its own limit would be one of virtual time. Not an instance of StoppingCriterion: only
-        # those with such a limit are treated otherwise.
+        # A function, since the limit of a StoppingCriterion would be one of virtual time here.
         stop_criterion=lambda status: all_started(status) or time.monotonic() > deadline,
         n_workers=task.workers,
         sleep_time=0,
@@ -136,7 +133,6 @@ def through_tuner(task: Task, values: Any, times: Any) -> dict[str, Any]:
         tuner_name="rungwise",
         save_tuner=False,
     )
-    deadline = time.monotonic() + task.limit
     start = time.process_time()
     tuner.run()
     return {
@@ -151,16 +147,12 @@ def backend_of(values: Any, times: Any) -> Any:
     """The simulator backend for a table: losses of (row, epoch), and how long an epoch takes."""
     np, pandas = importlib.import_module("numpy"), importlib.import_module("pandas")
     randint = importlib.import_module("syne_tune.config_space").randint
-    if importlib.util.find_spec("sklearn") is None:
-        # The package of blackboxes imports its surrogates, which nobody needs here, and they their
-        # base classes from scikit-learn: empty ones will do.
-        for name in SURROGATES_NEED:
-            sys.modules[name] = types.ModuleType(name)
-            sys.modules[name].__getattr__ = lambda name: type(name, (), {})  # type: ignore[method-assign]
+    surrogates_without_scikit_learn()
     package = "syne_tune.blackbox_repository"
     rows, epochs = values.shape
-    # BlackboxTabular cannot look up a single hyperparameter, so there is another one, a constant.
     elapsed = times[:, None] * np.arange(1, epochs + 1)
+    # BlackboxTabular cannot look up a single hyperparameter (with pandas 3), so there is another
+    # one, a constant.
     blackbox = importlib.import_module(f"{package}.blackbox_tabular").BlackboxTabular(
         hyperparameters=pandas.DataFrame({"row": range(rows), "table": 0}),
         configuration_space={"row": randint(0, rows - 1), "table": 0},
@@ -170,6 +162,21 @@ def backend_of(values: Any, times: Any) -> Any:
     )
     backend = importlib.import_module(f"{package}.simulated_tabular_backend").UserBlackboxBackend
     return backend(blackbox, elapsed_time_attr="elapsed_time", max_resource_attr="epochs", seed=0)
+
+
+def surrogates_without_scikit_learn() -> None:
+    """Make the package of blackboxes importable where there is no scikit-learn.
+
+    It imports its surrogates, which nobody needs here, and these their base classes from
+    scikit-learn: empty ones will do.
+    """
+    try:
+        importlib.import_module("sklearn")
+    except ImportError:
+        for part in ("", ".base", ".neighbors", ".pipeline", ".preprocessing"):
+            module: Any = types.ModuleType(f"sklearn{part}")
+            module.__getattr__ = lambda name: type(name, (), {})
+            sys.modules[module.__name__] = module
 
 
 def main() -> None:
@@ -184,8 +191,7 @@ def main() -> None:
         play(task, values[:16], times[:16])  # warm up
         outcome = play(task, values, times)
     versions = {
-        "syne_tune": importlib.metadata.version("syne_tune"),
-        "numpy": importlib.metadata.version("numpy"),
+        **{name: importlib.metadata.version(name) for name in ("syne_tune", "numpy", "pandas")},
         "python": platform.python_version(),
     }
     cut = outcome["started"] < len(values)

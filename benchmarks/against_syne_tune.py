@@ -2,18 +2,15 @@
 
 Both play ASHA and PASHA on the same table of noisy power-law curves (200 epochs, η = 3, 4 workers)
 in virtual time, the same rows in the same order, and stop as soon as the last configuration has
-started. What counts is CPU time per report:
-
-    rungwise   all of rungwise.simulate: study, event loop, engine, criterion, result
-    Syne Tune  its scheduler (suggest, on_trial_add, on_trial_result, on_trial_remove, in the order
-               of its Tuner) under a bare event loop; no Tuner, no backend, no logging, no files;
-               making the scheduler is not counted
+started. What counts is CPU time per report, of rungwise always all of rungwise.simulate, of Syne
+Tune either its schedulers alone or what its users run, see --through and MEASURED.
 
 Imports and tables are counted nowhere. Syne Tune runs in an interpreter of its own: that of
 --syne-python, or of an environment that this script makes once (venv, pip). Run it with nothing
 else on the machine:
 
     python benchmarks/against_syne_tune.py
+    python benchmarks/against_syne_tune.py --through tuner
     python benchmarks/against_syne_tune.py --configurations 4096 --seeds 1 --limit-seconds 120
 
 The two do not decide exactly alike, see DIFFERENCES; so compare the numbers of reports, too.
@@ -22,12 +19,8 @@ The two do not decide exactly alike, see DIFFERENCES; so compare the numbers of 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
 import importlib.metadata
-import io
 import json
-import logging
 import os
 import platform
 import statistics
@@ -35,16 +28,39 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
-from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
+
+import rungwise as rw
 
 VERSION = "0.13.0"
 SCHEDULERS = ("ASHA", "PASHA")
 EPOCHS, WORKERS = 200, 4
+CHILD = Path(__file__).with_name("_syne_tune_child.py")
+MEASURED = {
+    "scheduler": """\
+- rungwise: all of rungwise.simulate: study, event loop, engine, criterion, result. Every curve is
+  kept in memory, nothing is logged or written.
+- Syne Tune: its scheduler alone (suggest, on_trial_add, on_trial_result, on_trial_remove, in the
+  order of its Tuner) under a bare event loop of ours; no Tuner, no backend, no files. Making the
+  scheduler is not counted.""",
+    "tuner": """\
+- rungwise: all of rungwise.simulate: study, event loop, engine, criterion, result. Every curve is
+  kept in memory, nothing is logged or written: no counterpart of the files and tables below.
+- Syne Tune: all of Tuner.run, with UserBlackboxBackend on a BlackboxTabular and SimulatorCallback:
+  scheduler, tuning loop and status, event queue; at every start, finding the curve in a data frame;
+  a dictionary kept for every report, and all of them as a data frame into a compressed CSV file (at
+  the end and every 10 s); a table of all trials as text (at the end and every 30 s). Logging is off
+  (its messages are still put together), so is save_tuner. Making scheduler, blackbox, backend and
+  Tuner is not counted.
+- Syne Tune looks for reports every 5 virtual seconds, its default, and epochs take 5 to 20 here:
+  longer ones would make it look more often for a report and cost more, shorter ones less. By that,
+  by delays of 0.05 s and by the real time of its own work, which it adds to virtual time, reports
+  come in another order than in --through scheduler, and maybe in another one in the next run.
+- Losses reach its scheduler as NumPy numbers, as BlackboxTabular hands them out: those alone make
+  its PASHA 2.4 times as slow as the plain ones of --through scheduler (256 configurations).""",
+}
 DIFFERENCES = """\
 - The last rung below the maximum: Syne Tune promotes up to its 81/200 quantile, rungwise one in 3.
 - The ε of PASHA: Syne Tune looks at every pair of trials in the top epochs after every report, in
@@ -78,102 +94,6 @@ class Row:
     cut: bool
 
 
-# -- the Syne Tune side: runs in the other interpreter, must not import rungwise -------------------
-
-
-def play(
-    scheduler: Any, curves: list[list[float]], seconds: list[float], limit: float
-) -> dict[str, Any]:
-    """Drive a scheduler of Syne Tune as its Tuner does, in virtual time.
-
-    Ends as soon as every curve has been started, or after so many seconds of real time.
-    """
-    Trial = importlib.import_module("syne_tune.backend.trial_status").Trial
-    created = datetime.now(timezone.utc)
-    agenda: list[tuple[float, int, Any]] = []
-    trials: list[Any] = []
-    epochs = [0] * len(curves)
-    free, now, scheduled, reports = WORKERS, 0.0, 0, 0
-    deadline = time.monotonic() + limit
-    start = time.process_time()
-    while True:
-        while free and len(trials) < len(curves):
-            suggestion = scheduler.suggest(trial_id=len(trials))
-            if suggestion.spawn_new_trial_id:
-                trial = Trial(len(trials), suggestion.config.copy(), created)
-                scheduler.on_trial_add(trial=trial)
-                trials.append(trial)
-            else:
-                trial = trials[suggestion.checkpoint_trial_id]
-                if suggestion.config is not None:
-                    trial.config = suggestion.config
-            free -= 1
-            scheduled += 1
-            heappush(agenda, (now + seconds[trial.trial_id], scheduled, trial))
-        if len(trials) == len(curves) or time.monotonic() > deadline:
-            break
-        now, _, trial = heappop(agenda)
-        row = trial.trial_id
-        result = {"loss": curves[row][epochs[row]], "epoch": epochs[row] + 1}
-        epochs[row] += 1
-        reports += 1
-        if scheduler.on_trial_result(trial=trial, result=result) == "CONTINUE":
-            scheduled += 1
-            heappush(agenda, (now + seconds[row], scheduled, trial))
-        else:  # paused at a rung, or stopped at the last epoch
-            scheduler.on_trial_remove(trial=trial)
-            free += 1
-    return {
-        "cpu": time.process_time() - start,
-        "reports": reports,
-        "started": len(trials),
-        "furthest": max(epochs),
-        "cut": len(trials) < len(curves),
-    }
-
-
-def scheduler_of_syne_tune(name: str, configurations: int, seed: int) -> Any:
-    """ASHA or PASHA that starts the configurations row = 0, 1, 2 and so on."""
-    baselines = importlib.import_module("syne_tune.optimizer.baselines")
-    randint = importlib.import_module("syne_tune.config_space").randint
-    # The rows are handed over as points to evaluate, as rungwise gets them: drawing them all at
-    # random without replacement would cost Syne Tune retries that are not its schedulers' fault.
-    return getattr(baselines, name)(
-        {"row": randint(0, configurations)},
-        metric="loss",
-        resource_attr="epoch",
-        mode="min",
-        max_t=EPOCHS,
-        grace_period=1,
-        reduction_factor=3,
-        random_seed=seed,
-        search_options={"debug_log": False},
-        points_to_evaluate=[{"row": row} for row in range(configurations)],
-        **({"type": "promotion"} if name == "ASHA" else {}),
-    )
-
-
-def child(path: str, name: str, seed: int, limit: float) -> None:
-    """Measure one scheduler on the table in a file and print what came of it."""
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    with contextlib.redirect_stdout(io.StringIO()):
-        with importlib.import_module("numpy").load(path) as file:
-            curves, seconds = file["values"].tolist(), file["seconds"].tolist()
-        play(scheduler_of_syne_tune(name, 16, seed), curves[:16], seconds[:16], limit)  # warm up
-        scheduler = scheduler_of_syne_tune(name, len(curves), seed)
-        outcome = play(scheduler, curves, seconds, limit)
-    versions = {
-        "syne_tune": importlib.metadata.version("syne_tune"),
-        "numpy": importlib.metadata.version("numpy"),
-        "python": platform.python_version(),
-    }
-    print(json.dumps({**outcome, "versions": versions}))
-
-
-# -- our side --------------------------------------------------------------------------------------
-
-
 def interpreter_in(environment: Path) -> Path:
     """The Python of an environment with Syne Tune, which is made if it is not there."""
     folder, name = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
@@ -191,8 +111,6 @@ def interpreter_in(environment: Path) -> Path:
 
 def ours(table: Any, scheduler: str, seed: int, rules: str) -> dict[str, Any]:
     """Measure rungwise on a table."""
-    import rungwise as rw  # noqa: PLC0415 - the child runs where there is no rungwise
-
     promote: Any = "quantile" if rules == "code" else "floor"
     if scheduler == "ASHA":
         recipe: Any = rw.ASHA(max_resource=EPOCHS, promote=promote)
@@ -206,14 +124,24 @@ def ours(table: Any, scheduler: str, seed: int, rules: str) -> dict[str, Any]:
     return {"cpu": cpu, "reports": result.reports, "furthest": result.max_resource}
 
 
-def theirs(python: Path, table: Any, scheduler: str, seed: int, limit: float) -> dict[str, Any]:
+def theirs(
+    python: Path, table: Any, scheduler: str, seed: int, options: argparse.Namespace
+) -> dict[str, Any]:
     """Measure Syne Tune on a table, in its own interpreter."""
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    environment.pop("PYTHONPATH", None)
     with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONHASHSEED": "0", "SYNETUNE_FOLDER": folder}
+        environment.pop("PYTHONPATH", None)
         path = str(Path(folder) / "table.npz")
         table.save(path)
-        command = [str(python), __file__, "--child", path, scheduler, str(seed), str(limit)]
+        task = {
+            "table": path,
+            "scheduler": scheduler,
+            "through": options.through,
+            "workers": WORKERS,
+            "seed": seed,
+            "limit": options.limit_seconds,
+        }
+        command = [str(python), str(CHILD), json.dumps(task)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
     outcome: dict[str, Any] = json.loads(done.stdout)
     return outcome
@@ -223,13 +151,11 @@ def measure(
     python: Path, scheduler: str, configurations: int, options: argparse.Namespace
 ) -> tuple[Row, dict[str, str]]:
     """Both sides on the same tables, one for each seed; and the versions of the other side."""
-    import rungwise as rw  # noqa: PLC0415 - as above
-
     here, there = [], []
     for seed in range(options.seeds):
         table = rw.power_laws(configurations, EPOCHS, seed=seed, noise=0.01)
         here.append(ours(table, scheduler, seed, options.rules))
-        there.append(theirs(python, table, scheduler, seed, options.limit_seconds))
+        there.append(theirs(python, table, scheduler, seed, options))
 
     def middle(side: list[dict[str, Any]], name: str) -> int:
         values: list[int] = [run[name] for run in side]
@@ -278,16 +204,19 @@ def show(row: Row) -> None:
 
 def main() -> None:
     """Measure and print."""
-    if sys.argv[1:2] == ["--child"]:
-        path, name, seed, limit = sys.argv[2:]
-        child(path, name, int(seed), float(limit))
-        return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--configurations", type=int, nargs="+", default=[256, 1024])
     parser.add_argument("--schedulers", nargs="+", choices=SCHEDULERS, default=list(SCHEDULERS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument(
+        "--through",
+        choices=list(MEASURED),
+        default="scheduler",
+        help="what is measured of Syne Tune: its scheduler alone, under a bare event loop; or\n"
+        "all of its Tuner with its simulator backend, as its users simulate",
+    )
     parser.add_argument(
         "--rules",
         choices=list(DIFFERENCES_IN_RULES),
@@ -313,8 +242,6 @@ def main() -> None:
     options = parser.parse_args()
     python = options.syne_python or interpreter_in(options.environment)
 
-    import rungwise as rw  # noqa: PLC0415 - as above
-
     ours(rw.power_laws(64, EPOCHS), "PASHA", 0, options.rules)  # warm up
     differences = DIFFERENCES_IN_RULES[options.rules] + DIFFERENCES
     if not options.json:
@@ -339,6 +266,8 @@ def main() -> None:
     if options.json:
         document = {
             "rows": [asdict(row) for row in rows],
+            "through": options.through,
+            "measured": MEASURED[options.through].splitlines(),
             "rules": options.rules,
             "seeds": options.seeds,
             "versions": mine,
@@ -351,7 +280,10 @@ def main() -> None:
     print(
         f"\nrungwise {mine['rungwise']} (Python {mine['python']}, NumPy {mine['numpy']}) against "
         f"Syne Tune {versions['syne_tune']} (Python {versions['python']}, NumPy "
-        f"{versions['numpy']}); medians over {options.seeds} seed(s).\n"
+        f"{versions['numpy']}, pandas {versions['pandas']}); "
+        f"medians over {options.seeds} seed(s).\n"
+        f"Measured through Syne Tune's {options.through}, which includes:\n"
+        f"{MEASURED[options.through]}\n"
         "Both end as soon as the last configuration has started; what they do differently:\n"
         f"{differences}"
     )

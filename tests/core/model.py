@@ -1,0 +1,163 @@
+"""A model of a study for the state machine: facts only, every answer from its definition.
+
+Shares nothing with ``rungwise`` but the table of moves (tested on its own) and the names of states.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import oracle
+
+from rungwise.core.trials import MOVES, Cause, State
+
+INF = math.inf
+ON_A_WORKER = {State.RUNNING, State.PAUSING, State.STOPPING}
+
+
+@dataclass
+class Fact:
+    """What is known of a trial."""
+
+    id: int
+    bracket: int = 0
+    until: float = 0
+    state: State = State.NEW
+    curve: dict = field(default_factory=dict)  # {resource: loss}, ascending
+    aims: list = field(default_factory=list)  # the levels its jobs ran to
+
+    @property
+    def furthest(self):
+        return max(self.curve, default=0)
+
+    @property
+    def dropped(self):
+        return self.state in (State.FAILED, State.ENDED)
+
+    def move(self, cause):
+        self.state = MOVES[self.state, cause]
+
+
+class Model:
+    """A study with one ladder a bracket.
+
+    Args:
+        ladders: the levels of each bracket; the last one serves all that follow.
+        kind: "promotion", "stopping" or "synchronous".
+        criterion: name and parameters in the oracle, None for a fixed ceiling.
+    """
+
+    def __init__(self, ladders, *, kind, eta, promote="floor", check="rung", criterion=None):
+        self.ladders, self.kind, self.eta = ladders, kind, eta
+        self.promote, self.check, self.criterion = promote, check, criterion
+        self.trials = []
+        self.lost = []
+        self.reports = 0
+        self.epsilon = 0.0
+        self.ceiling = len(self.levels(0)) - 1
+        if criterion is not None:
+            self.ceiling = min(1, self.ceiling)
+        self.ceilings = [(0, self.levels(0)[self.ceiling])]
+
+    def levels(self, bracket):
+        return self.ladders[bracket % len(self.ladders)]
+
+    def open(self):
+        return [trial for trial in self.trials if trial.state in ON_A_WORKER]
+
+    # ---- rungs -----------------------------------------------------------------------------------
+
+    def aim(self, trial):
+        """The level a trial is judged at next."""
+        if self.kind != "stopping":
+            return trial.until
+        return next(level for level in self.levels(trial.bracket) if level > trial.furthest)
+
+    def loss_at(self, trial, level):
+        """The first report at or beyond a level; +inf if it left on the way; None if not there."""
+        for resource, loss in trial.curve.items():
+            if resource >= level:
+                return loss
+        return INF if trial.dropped and level <= self.aim(trial) else None
+
+    def rung(self, bracket, k):
+        level = self.levels(bracket)[k]
+        members = [trial for trial in self.trials if trial.bracket == bracket]
+        found = {trial.id: self.loss_at(trial, level) for trial in members}
+        return {trial: loss for trial, loss in found.items() if loss is not None}
+
+    def best_part(self, rung):
+        """The trials of a rung that may go on: a prefix of the ranking."""
+        n, at_least = len(rung), int(self.kind == "stopping")
+        ranked = sorted(rung, key=lambda trial: (rung[trial], trial))
+        if self.promote == "floor":
+            good = ranked[: max(n // self.eta, at_least)]
+        elif n >= 2 - at_least:
+            edge = np.sort(list(rung.values()))[(n - 1) // self.eta]
+            good = [trial for trial in ranked if rung[trial] <= edge]
+        else:
+            good = []
+        return [trial for trial in good if rung[trial] < INF]
+
+    def promotion(self):
+        """(trial, start, until) that a free worker gets by promotion; asynchronous kinds only."""
+        if self.kind == "stopping":
+            return None
+        for bracket in range(len(self.ladders)):
+            levels = self.levels(bracket)
+            highest = self.ceiling if len(self.ladders) == 1 else len(levels) - 1
+            for k in range(highest - 1, -1, -1):
+                for number in self.best_part(self.rung(bracket, k)):
+                    trial = self.trials[number]
+                    waits = trial.state is State.PAUSED and trial.furthest < levels[k + 1]
+                    if waits and trial.furthest >= trial.until:
+                        return number, trial.furthest, levels[k + 1]
+        return None
+
+    # ---- reports ---------------------------------------------------------------------------------
+
+    def report(self, trial, resource, loss):
+        """Take in a report beyond all others of a running trial; what it is told, if study goes on."""
+        before, met = trial.furthest, self.ceiling
+        trial.curve[resource] = loss
+        self.reports += 1
+        self.maybe_raise(before, resource)
+        levels = self.levels(trial.bracket)
+        passed = [k for k, level in enumerate(levels) if before < level <= resource]
+        if self.kind == "stopping":
+            good = all(trial.id in self.best_part(self.rung(trial.bracket, k)) for k in passed)
+            return "continue" if not passed or (good and passed[-1] < met) else "stop"
+        if resource < trial.until:
+            return "continue"
+        goal = trial.until if self.kind == "synchronous" else resource
+        return "stop" if goal >= levels[-1] else "pause"
+
+    def maybe_raise(self, before, resource):
+        levels = self.levels(0)
+        if self.criterion is None or self.ceiling == len(levels) - 1:
+            return
+        low, high = levels[self.ceiling - 1], levels[self.ceiling]
+        distances = oracle.noise_distances([trial.curve for trial in self.trials], low, high)
+        if distances and self.criterion[0] in ("noise", "leader"):
+            self.epsilon = float(np.percentile(distances, self.criterion[1]))
+        if self.check == "report" or before < high <= resource:
+            # Those who left on the way are in the rung, but not in the comparison.
+            now = {t.id: self.loss_at(t, high) for t in self.trials if t.furthest >= high}
+            then = {number: self.loss_at(self.trials[number], low) for number in now}
+            name, *parameters = self.criterion
+            if now and not oracle.CRITERIA[name](now, then, self.epsilon, *parameters):
+                self.ceiling += 1
+                self.ceilings.append((self.reports, levels[self.ceiling]))
+
+    # ---- the result ------------------------------------------------------------------------------
+
+    def best(self):
+        """(loss, trial, resource) of the best report, or None."""
+        seen = [(loss, t.id, e) for t in self.trials for e, loss in t.curve.items()]
+        found = min(seen, default=(INF,))
+        return None if found[0] == INF else found
+
+    def run(self, trial, until):
+        trial.move(Cause.RUN)
+        trial.until = until
+        trial.aims.append(until)
