@@ -107,11 +107,14 @@ def test_several_tables_in_one_file(tmp_path):
     [
         (["--eta", "1"], "eta is 1, but it must be a whole number of at least 2"),
         (["--ranking", "nose"], "--ranking is 'nose', but its name must be one of noise"),
-        (["--ranking", "soft"], "--ranking is 'soft', but what follows the colon"),
+        (["--ranking", "soft"], "--ranking is 'soft', but it must be soft:EPSILON"),
         (["--ranking", "rbo:1,2,3"], "--ranking is 'rbo:1,2,3'"),
         (["--scheduler", "asha", "--ranking", "exact"], "it has no --ranking"),
         (["--scheduler", "none"], "--scheduler is 'none'"),
         (["--columns", "a:b"], "--columns is 'a:b'"),
+        (["--columns", "5"], "--columns is '5', but it must be START:STOP"),
+        (["--index", "1"], "index is 1, but values holds a single table"),
+        (["--size", "9"], "it has no --size"),
         (["--max-resource", "99"], "max_resource is 99, but the table's curves end at"),
         (["--goal", "most"], "goal is 'most'"),
     ],
@@ -121,6 +124,44 @@ def test_mistakes_get_one_clear_line(curves, arguments, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_output_survives_an_encoding_without_greek(curves):
+    for arguments in (["simulate", curves], ["simulate", curves, "--json"], ["simulate", "--help"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "rungwise", *map(str, arguments)],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_halving_has_a_size(curves):
+    out = rungwise("simulate", curves, "--scheduler", "halving", "--size", 9, "--json")
+    assert len(json.loads(out.stdout)["rows"]) == 9
+
+
+def test_seconds_are_cut_with_the_columns_and_tables(tmp_path):
+    path = tmp_path / "several.npz"
+    rng = np.random.default_rng(0)
+    np.savez(path, values=rng.random((2, 9, 6)), seconds=rng.uniform(1, 9, (2, 9, 6)))
+    out = rungwise(
+        "simulate",
+        path,
+        "--index",
+        1,
+        "--columns",
+        "1:",
+        "--scheduler",
+        "random",
+        "--workers",
+        1,
+        "--json",
+    )
+    assert json.loads(out.stdout)["seconds"] == pytest.approx(
+        float(np.load(path)["seconds"][1, :, 1:].sum())
+    )
 
 
 def test_a_missing_file_is_named():

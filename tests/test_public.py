@@ -15,6 +15,7 @@ PUBLIC = [
     "IllegalEventError",
     "Int",
     "InvalidArgumentError",
+    "MemoryLog",
     "MissingExtraError",
     "RandomSearch",
     "ReplayMismatchError",
@@ -30,6 +31,7 @@ PUBLIC = [
     "power_laws",
     "random_configuration",
     "rankings",
+    "replay",
     "searchers",
     "simulate",
 ]

@@ -27,6 +27,7 @@ from rungwise.schedulers import (
 )
 from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
 from rungwise.space import Choice, Float, Int, Space
+from rungwise.storage import MemoryLog, replay
 
 __all__ = [
     "ASHA",
@@ -40,6 +41,7 @@ __all__ = [
     "IllegalEventError",
     "Int",
     "InvalidArgumentError",
+    "MemoryLog",
     "MissingExtraError",
     "RandomSearch",
     "ReplayMismatchError",
@@ -55,6 +57,7 @@ __all__ = [
     "power_laws",
     "random_configuration",
     "rankings",
+    "replay",
     "searchers",
     "simulate",
 ]

@@ -37,7 +37,7 @@ class Driver:
         self._backend = backend
         self._log = log
         self._on_fact = on_fact
-        self._free = backend.workers - len(engine.open_jobs)
+        self._free = max(0, backend.workers - len(engine.open_jobs))
 
     def run(self) -> None:
         """Run until the engine says that the study is over, or nothing is left to do."""
@@ -72,7 +72,7 @@ class Driver:
     def _fill(self) -> None:
         """Give every free worker a job, as long as there are jobs."""
         while self._free and self._engine.ended is None:
-            decision = self._handle(JobRequested(self._free - 1, self._backend.now))
+            decision = self._handle(JobRequested(self._backend.now))
             if not isinstance(decision, Run):
                 return
             self._free -= 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +99,7 @@ def simulate(
         finish: ``"drain"``: end when nothing is promotable any more; ``"paper"``: end as soon as
             the last configuration has started, as in the paper's experiments.
         log: keeps every event and decision, if given.
-        on_progress: called with (trials drawn, trials in all) now and then.
+        on_progress: called with (trials drawn, trials in all) after every report.
 
     Example:
         >>> import rungwise as rw
@@ -108,9 +108,8 @@ def simulate(
         >>> result.max_resource <= 81
         True
     """
-    if not isinstance(table, Table):
-        raise InvalidArgumentError("table", table, "it must be a rungwise.Table")
-    if not isinstance(scheduler, Recipe):
+    _must_be_table(table)
+    if isinstance(scheduler, type) or not isinstance(scheduler, Recipe):
         raise InvalidArgumentError("scheduler", scheduler, "it must be such as rungwise.PASHA()")
     whole("workers", workers, at_least=1)
     whole("seed", seed, at_least=0)
@@ -125,6 +124,8 @@ def simulate(
         seed=seed,
     )
     engine = Engine(study)
+    if log is not None:
+        log.begin(study)
     simulator = Simulator(table, workers=workers, rows=rows)
     on_fact = None
     if on_progress is not None:
@@ -167,41 +168,54 @@ def random_configuration(table: Table, *, seed: int = 0) -> SimulationResult:
         table: where it is drawn from.
         seed: which one.
     """
+    _must_be_table(table)
+    whole("seed", seed, at_least=0)
     (row,) = _rows_of(table, 1, seed)
     why = "The study ended because a configuration was drawn at random; nothing was trained."
     return SimulationResult(Best(row, float("nan"), 0), 0.0, 0, 0, 0, [], [(0, 0)], [], why, [row])
+
+
+def _must_be_table(table: object) -> None:
+    if not isinstance(table, Table):
+        raise InvalidArgumentError("table", table, "it must be a rungwise.Table")
 
 
 def _within(scheduler: Recipe, table: Table) -> Recipe:
     """The scheduler with a maximum that the table can serve."""
     if scheduler.max_resource is None:
         scheduler = scheduler.limited_to(table.resources)
-    if scheduler.max_resource is not None and scheduler.max_resource > table.resources:
-        raise InvalidArgumentError(
-            "max_resource",
-            scheduler.max_resource,
-            f"the table's curves end at resource {table.resources}",
-        )
+    furthest = scheduler.max_resource
+    if furthest is not None and furthest > table.resources:
+        # A baseline with a resource of its own has no maximum to blame.
+        name = "resource" if hasattr(scheduler, "resource") else "max_resource"
+        rule = f"the table's curves end at resource {table.resources}"
+        raise InvalidArgumentError(name, furthest, rule)
     return scheduler
 
 
 def _rows_of(table: Table, trials: Any, seed: int) -> list[int]:
-    if isinstance(trials, (int, np.integer)):
-        number = whole("trials", trials, at_least=1)
+    if isinstance(trials, (bytes, str)) or not isinstance(trials, (Sequence, np.ndarray)):
+        number = _number_of_rows(trials)
         drawn: list[int] = []
         while len(drawn) < number:  # all rows once, then all again
             rng = generator(seed, "rows", len(drawn) // table.rows)
             drawn += rng.permutation(table.rows).tolist()
         return drawn[:number]
-    if isinstance(trials, str) or not isinstance(trials, Iterable):
-        rule = "it must be a number of rows to draw, or row numbers"
-        raise InvalidArgumentError("trials", trials, rule)
+    if np.ndim(trials) != 1:
+        raise InvalidArgumentError("trials", trials, "row numbers must stand in one line")
     rows = [whole("trials", row, at_least=0) for row in trials]
     if not rows:
         raise InvalidArgumentError("trials", trials, "there must be one row at least")
     for row in rows:
         if row >= table.rows:
-            raise InvalidArgumentError(
-                "trials", row, f"the table has the rows 0 to {table.rows - 1}"
-            )
+            rule = f"the table has the rows 0 to {table.rows - 1}"
+            raise InvalidArgumentError("trials", row, rule)
     return rows
+
+
+def _number_of_rows(trials: Any) -> int:
+    try:
+        return whole("trials", trials, at_least=1)
+    except InvalidArgumentError as error:
+        rule = f"{error.rule}, or a sequence of row numbers"
+        raise InvalidArgumentError("trials", trials, rule) from None

@@ -24,6 +24,7 @@ def power_laws(
     """
     whole("rows", rows, at_least=1)
     whole("resources", resources, at_least=1)
+    whole("seed", seed, at_least=0)
     real("noise", noise, at_least=0)
     rng = generator(seed, "power laws")
     final = 0.05 + 0.6 * rng.beta(2, 5, rows)

@@ -68,7 +68,9 @@ class Table:
         unit = float(self.seconds[row] if self.seconds.ndim else self.seconds)
         return values, [unit] * (until - start)
 
-    def _per_row(self, name: str, items: Sequence[Any]) -> tuple[Any, ...]:
+    def _per_row(self, name: str, items: Any) -> tuple[Any, ...]:
+        if not isinstance(items, Sequence) or isinstance(items, str):
+            raise TableError(name, items, "it must be a sequence, one item a row")
         if len(items) != self.rows:
             raise TableError(
                 name, Told(f"of length {len(items)}"), f"it needs one for each of {self.rows} rows"
@@ -78,10 +80,11 @@ class Table:
     # -- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write values, seconds and goal to a compressed ``.npz`` file."""
-        np.savez_compressed(
-            path, values=self.values, seconds=self.seconds, goal=np.array(self.goal)
-        )
+        """Write values, seconds and goal to a compressed ``.npz`` file of exactly this name."""
+        with Path(path).open("wb") as file:
+            np.savez_compressed(
+                file, values=self.values, seconds=self.seconds, goal=np.array(self.goal)
+            )
 
     @classmethod
     def load(
@@ -108,18 +111,30 @@ class Table:
             raise TableError(
                 "key", key, f"it must be one of the arrays of {path}: {sorted(arrays)}"
             )
-        values = arrays[key]
+        values, seconds = arrays[key], arrays.get("seconds")
         if values.ndim == 3:
-            if index is None or not 0 <= index < len(values):
+            tables = len(values)
+            if index is None or not 0 <= index < tables:
                 raise TableError(
-                    "index", index, f"{key} holds {len(values)} tables: choose one from 0 on"
+                    "index", index, f"{key} holds {tables} tables: choose one from 0 on"
                 )
             values = values[index]
+            # Seconds may be given for each table, or once for all.
+            if (
+                seconds is not None
+                and seconds.shape[:1] == (tables,)
+                and (seconds.ndim == 3 or seconds.shape[1:] == values.shape[:1])
+            ):
+                seconds = seconds[index]
+        elif index is not None:
+            raise TableError("index", index, f"{key} holds a single table")
         if values.ndim == 2 and columns is not None:
+            if seconds is not None and seconds.shape == values.shape:
+                seconds = seconds[:, columns]
             values = values[:, columns]
         if goal is None:
             goal = goal_of(str(arrays["goal"])) if "goal" in arrays else "min"
-        return cls(values, arrays.get("seconds"), goal)
+        return cls(values, seconds, goal)
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -141,18 +156,20 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 def _clean_values(values: Any) -> Floats:
     shape_rule = "it must be [rows, resources] with at least one of each"
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
-        if not isinstance(values, np.ndarray):
-            curves = [np.asarray(curve, dtype=np.float64) for curve in values]
+        if isinstance(values, np.ndarray) and values.dtype != object:
+            array = _reals(values)
+        else:
+            curves = [_reals(curve) for curve in values]
             if any(curve.ndim != 1 for curve in curves):
                 raise TableError("values", Told("nested otherwise"), shape_rule)
             width = max((curve.size for curve in curves), default=0)
             array = np.full((len(curves), width), np.nan)
             for row, curve in enumerate(curves):
                 array[row, : curve.size] = curve
-        else:
-            array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, TableError):
             raise
         raise TableError("values", values, "it must hold numbers") from None
@@ -166,10 +183,18 @@ def _clean_values(values: Any) -> Floats:
     return array
 
 
+def _reals(values: Any) -> Floats:
+    """A fresh array of floats; complex numbers are none."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise TypeError("complex")
+    return np.array(array, dtype=np.float64)
+
+
 def _clean_seconds(seconds: Any, shape: tuple[int, int]) -> Floats:
     try:
-        array = np.array(1.0 if seconds is None else seconds, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = _reals(1.0 if seconds is None else seconds)
+    except (TypeError, ValueError, OverflowError):
         raise TableError("seconds", seconds, "it must hold numbers") from None
     rows, resources = shape
     if array.shape not in ((), (rows,), (rows, resources)):

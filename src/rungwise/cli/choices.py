@@ -40,12 +40,15 @@ def ranking(text: str) -> Ranking:
     if name not in RANKINGS:
         rule = f"its name must be one of {', '.join(RANKINGS)}"
         raise InvalidArgumentError("--ranking", text, rule)
+    kind: Any = RANKINGS[name]
+    names = tuple(kind.__dataclass_fields__)
     try:
         return RANKINGS[name](*(float(number) for number in numbers.split(",") if numbers))
     except InvalidArgumentError:
         raise
-    except (TypeError, ValueError) as error:
-        rule = f"what follows the colon must be the numbers of {name} ({error})"
+    except (TypeError, ValueError):
+        wanted = f"{name}:{','.join(names).upper()}" if names else name
+        rule = f"it must be {wanted}, with a number for each name"
         raise InvalidArgumentError("--ranking", text, rule) from None
 
 

@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 PATIENCE = 2.0
 """Seconds after which a person wants to see progress."""
@@ -18,6 +20,11 @@ def out() -> Console:
     # Without a terminal the width is that of wide tables, so that nothing is cut in a log.
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=120)
+
+
+def grid(console: Console, title: str) -> Table:
+    """A table that any log and any terminal can hold."""
+    return Table(title=title, box=box.HEAVY_HEAD if console.is_terminal else box.ASCII)
 
 
 @contextmanager

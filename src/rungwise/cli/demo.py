@@ -8,11 +8,12 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from rich.console import Console
 from rich.table import Table as Grid
 
 from rungwise.benchmarks.generated import power_laws
 from rungwise.benchmarks.table import Table
-from rungwise.cli.console import out, progress
+from rungwise.cli.console import grid, out, progress
 from rungwise.core.scheduling import Recipe
 from rungwise.schedulers import ASHA, PASHA, FixedResource
 from rungwise.simulation import SimulationResult, simulate
@@ -60,7 +61,8 @@ def demo(
         typer.echo(json.dumps([asdict(line) for line in lines]))
         return
     console = out()
-    console.print(_grid(lines, configurations, epochs, seeds))
+    title = f"{configurations} configurations, up to {epochs} epochs, mean of {seeds} runs"
+    console.print(_table(lines, console, title))
     console.print(_saved(lines))
     console.print(f"\nIn the first repetition: {results['PASHA'][0].why}")
 
@@ -81,22 +83,20 @@ def _line(name: str, tables: list[Table], results: list[SimulationResult]) -> Li
     )
 
 
-def _grid(lines: list[Line], configurations: int, epochs: int, seeds: int) -> Grid:
-    grid = Grid(
-        title=f"{configurations} configurations, up to {epochs} epochs, mean of {seeds} runs"
-    )
-    grid.add_column("scheduler")
+def _table(lines: list[Line], console: Console, title: str) -> Grid:
+    shown = grid(console, title)
+    shown.add_column("scheduler")
     for column in ("winner's error, fully trained", "epochs trained", "virtual time", "furthest"):
-        grid.add_column(column, justify="right")
+        shown.add_column(column, justify="right")
     for line in lines:
-        grid.add_row(
+        shown.add_row(
             line.scheduler,
             f"{line.error:.4f} ± {line.error_spread:.4f}",
             f"{line.epochs:.0f}",
             f"{line.hours:.2f} h",
             f"{line.furthest:.0f}",
         )
-    return grid
+    return shown
 
 
 def _saved(lines: list[Line]) -> str:

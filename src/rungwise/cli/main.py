@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -16,7 +17,7 @@ app = typer.Typer(
     name="rungwise",
     help=(
         "Tune models without knowing how many epochs are enough.\n\n"
-        "Start with [bold]rungwise demo[/bold]: it takes seconds and needs nothing."
+        "Start with `rungwise demo`: it takes seconds and needs nothing."
     ),
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -47,6 +48,10 @@ def _options(
 
 def main() -> None:
     """Run the command; errors of the user's making are one line, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        # Output into a file may have an encoding without Greek letters: better a "?" than a crash.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except RungwiseError as error:

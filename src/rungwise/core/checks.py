@@ -40,7 +40,7 @@ def real(name: str, value: Any, *, at_least: float = -math.inf, at_most: float =
         raise InvalidArgumentError(name, value, rule)
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgumentError(name, value, rule) from None
     if not (math.isfinite(number) and at_least <= number <= at_most):
         raise InvalidArgumentError(name, value, rule)
@@ -48,11 +48,17 @@ def real(name: str, value: Any, *, at_least: float = -math.inf, at_most: float =
 
 
 def one_of(name: str, value: T, choices: Sequence[T]) -> T:
-    """One of a few words, with the nearest in meaning spelled out."""
-    if value not in choices:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
         listed = " or ".join(repr(choice) for choice in choices)
         raise InvalidArgumentError(name, value, f"it must be {listed}")
     return value
+
+
+def keep(value: object, **clean: object) -> None:
+    """Store checked values in a frozen dataclass, as the plain numbers they were found to be."""
+    for name, item in clean.items():
+        object.__setattr__(value, name, item)
 
 
 def goal_of(value: Any) -> Goal:

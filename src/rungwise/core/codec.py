@@ -25,7 +25,7 @@ _DECISIONS: Mapping[str, type] = {
     kind.__name__: kind for kind in (Run, Wait, Done, Continue, Pause, Stop, Noted)
 }
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_WHOLE = frozenset({"id", "trial", "job", "worker"})
+_WHOLE = frozenset({"id", "trial", "job"})
 _TEXT = frozenset({"reason", "why"})
 
 

@@ -26,7 +26,8 @@ class Job:
         config: its configuration.
         start: the furthest resource it has reported; the leg goes on from the checkpoint there,
             or from an earlier one if that is what was kept.
-        until: the resource at which it will be judged next.
+        until: how far it may run: to the next rung where trials are paused, to the maximum where
+            they run on until they are stopped.
     """
 
     id: int

@@ -21,13 +21,24 @@ from rungwise.core.decisions import (
     PAUSE,
     STOP,
     WAIT,
+    Continue,
     Decision,
     Done,
     Job,
     Noted,
+    Pause,
     Run,
+    Stop,
 )
-from rungwise.core.events import Event, JobEnded, JobFailed, JobLost, JobRequested, Reported
+from rungwise.core.events import (
+    Event,
+    JobEnded,
+    JobFailed,
+    JobLost,
+    JobRequested,
+    Reported,
+    flaw_of,
+)
 from rungwise.core.history import TrialHistory
 from rungwise.core.scheduling import Draw, Move, Scheduler
 from rungwise.core.study import Study
@@ -52,6 +63,7 @@ class Engine:
         reports: the number of reports that brought something new.
         spent: the resource trained in total, as far as it was reported.
         ended: why the study is over, or None.
+        proposer: where the next configuration comes from.
     """
 
     def __init__(self, study: Study, *, proposer: Proposer | None = None) -> None:
@@ -75,7 +87,7 @@ class Engine:
         self._jobs = 0
         self._settled = 0
         self._exhausted = False
-        self._proposer = proposer if proposer is not None else _proposer_of(study, self.trials)
+        self.proposer = proposer if proposer is not None else proposer_of(study, self.trials)
         self._handlers: dict[type, Callable[[Any], Decision]] = {
             Reported: self._reported,
             JobRequested: self._requested,
@@ -95,6 +107,9 @@ class Engine:
         handler = self._handlers.get(type(event))
         if handler is None:
             raise IllegalEventError(event, "it is none of the events the engine knows")
+        flaw = flaw_of(event)
+        if flaw is not None:
+            raise IllegalEventError(event, flaw, self._story_of(event))
         return handler(event)
 
     # -- reading -------------------------------------------------------------------------------
@@ -108,11 +123,6 @@ class Engine:
     def version(self) -> int:
         """Grows whenever a worker told to wait should ask again."""
         return self._settled + self.scheduler.version
-
-    @property
-    def best_value(self) -> float | None:
-        """The best value reported at any resource, in the user's own sign."""
-        return None if self.best is None else self._sign * self.best_loss
 
     def value_of(self, loss: float) -> float:
         """A loss in the user's own sign."""
@@ -131,14 +141,14 @@ class Engine:
         trial = self._open.get(event.job)
         if trial is None:
             raise self._not_open(event)
-        loss = self._loss_of(event, trial)
+        loss = self._loss_of(event)
         resource = event.resource
         if trial.state is not State.RUNNING:
             # A late report of a settled job: the answer stands.
             return PAUSE if trial.state is State.PAUSING else STOP
         if resource <= trial.resource:
             # Ground covered before (training restarted without its checkpoint).
-            return CONTINUE
+            return CONTINUE if self.ended is None else self._settle(trial, PAUSE)
         self.reports += 1
         self.spent += resource - trial.resource
         trial.resource = resource
@@ -146,29 +156,26 @@ class Engine:
         trial.losses.append(loss)
         if loss <= self.best_loss and loss < math.inf:
             self._consider(trial, resource, loss)
-        decision: Decision = self.scheduler.reported(trial, resource, loss)
+        decision = self.scheduler.reported(trial, resource, loss)
         if self._watched:
             self._watch(event, loss)
-        if decision is CONTINUE:
-            if self.ended is None:
-                return CONTINUE
-            decision = PAUSE
+        if isinstance(decision, Continue):
+            return CONTINUE if self.ended is None else self._settle(trial, PAUSE)
+        return self._settle(trial, decision)
+
+    def _settle(self, trial: Trial, decision: Pause | Stop) -> Decision:
+        """Tell a job to leave; from now on it owes nothing."""
         self._settled += 1
         trial.state = MOVES[trial.state, Cause.STOP if decision is STOP else Cause.PAUSE]
         return decision
 
-    def _loss_of(self, event: Reported, trial: Trial) -> float:
+    def _loss_of(self, event: Reported) -> float:
         """Values become losses here and nowhere else: one sign, and what is not finite is last."""
         try:
             loss = self._sign * event.value
-            finite = -math.inf < loss < math.inf
-            legal = 0 < event.resource < math.inf
-        except (TypeError, ValueError):
-            legal = finite = False
-        if not legal:
-            rule = "its resource must be a positive finite number and its value a number"
-            raise IllegalEventError(event, rule, trial.story())
-        return loss if finite else math.inf
+        except OverflowError:  # a whole number beyond all floats
+            return math.inf
+        return loss if -math.inf < loss < math.inf else math.inf
 
     def _consider(self, trial: Trial, resource: float, loss: float) -> None:
         """As good as the best so far: ties go to the lower id, then to the earlier report."""
@@ -203,7 +210,7 @@ class Engine:
         may_draw = not self._exhausted and (limit is None or len(self.trials) < limit)
         move = self.scheduler.next_move(may_draw=may_draw)
         if isinstance(move, Draw):
-            config = self._proposer(len(self.trials))
+            config = self.proposer(len(self.trials))
             if config is not None:
                 return self._draw(move, config)
             self._exhausted = True
@@ -217,15 +224,16 @@ class Engine:
 
     def _drained(self) -> str:
         drawn = len(self.trials)
-        whole = "every configuration there is was drawn" if self._exhausted else "all were drawn"
-        return f"{drawn} configurations were evaluated ({whole}) and nothing more was promotable"
+        whole = " (there are no others)" if self._exhausted else ""
+        were = "configuration was" if drawn == 1 else "configurations were"
+        return f"{drawn} {were} evaluated{whole} and nothing more was promotable"
 
     def _draw(self, move: Draw, config: Config) -> Decision:
-        trial = Trial(len(self.trials), config, move.bracket)
+        trial = Trial(len(self.trials), dict(config), move.bracket)
         self.trials.append(trial)
         self.scheduler.started(trial)
         if self.study.limits.finish == "paper" and len(self.trials) == self.study.limits.trials:
-            self.ended = f"the last of {len(self.trials)} configurations was started"
+            self.ended = f"the last of {len(self.trials)} configurations to be drawn was started"
         return self._run(trial, move.until)
 
     def _promote(self, move: Move) -> Decision:
@@ -235,7 +243,8 @@ class Engine:
     def _run(self, trial: Trial, until: float) -> Run:
         trial.state = MOVES[trial.state, Cause.RUN]
         trial.until = until
-        job = Job(self._jobs, trial.id, trial.config, trial.resource, until)
+        # A job carries a configuration of its own: whoever trains it may do with it what it likes.
+        job = Job(self._jobs, trial.id, dict(trial.config), trial.resource, until)
         trial.jobs.append(job)
         self._open[job.id] = trial
         self._jobs += 1
@@ -261,17 +270,25 @@ class Engine:
         return NOTED
 
     def _not_open(self, event: Reported | JobEnded | JobFailed | JobLost) -> IllegalEventError:
-        owners = (t for t in self.trials if any(job.id == event.job for job in t.jobs))
-        owner = next(owners, None)
-        if owner is None:
+        story = self._story_of(event)
+        if not story:
             return IllegalEventError(event, f"no job {event.job!r} was ever issued")
-        return IllegalEventError(event, f"job {event.job} has left its worker", owner.story())
+        return IllegalEventError(event, f"job {event.job} has left its worker", story)
+
+    def _story_of(self, event: Event) -> list[str]:
+        """The story of the trial that an event speaks of, as far as there is one."""
+        number = getattr(event, "job", None)
+        owners = (
+            t for t in self.trials for job in t.jobs if job.id == number and type(number) is int
+        )
+        owner = next(owners, None)
+        return [] if owner is None else owner.story(self._sign)
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}
 
 
-def _proposer_of(study: Study, trials: Sequence[Trial]) -> Proposer:
+def proposer_of(study: Study, trials: Sequence[Trial]) -> Proposer:
     """Initial configurations first, then whatever the searcher proposes."""
     space, searcher, initial = study.space, study.searcher, study.initial
     if space is None or searcher is None:

@@ -1,19 +1,24 @@
 """Facts in: what happened, as frozen values.
 
 ``at`` is the time of the fact in seconds since the study began, on whatever clock the driver
-keeps (real or virtual); the core never reads a clock.
+keeps (real or virtual); the core never reads a clock. Fields hold plain Python numbers and text,
+so that what is decided on an event is decided again on what the log holds of it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
+
+FURTHEST = 2**53
+"""The largest resource: beyond it floats cannot tell whole numbers apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequested:
     """A worker is free."""
 
-    worker: int = 0
     at: float = 0.0
 
 
@@ -54,3 +59,40 @@ class JobLost:
 
 
 Event = JobRequested | Reported | JobEnded | JobFailed | JobLost
+
+
+def flaw_of(event: Event) -> str | None:
+    """Which of an event's own fields breaks a rule, and how; None when all are legal."""
+    if type(event) is Reported:
+        return _flaw_of_report(event)
+    if not _lies_within(event.at, 0, math.inf):
+        return "its time must be a finite, non-negative number"
+    if not isinstance(event, JobRequested) and type(event.job) is not int:
+        return "its job must be a whole number"
+    reason: object = getattr(event, "reason", "")
+    return None if isinstance(reason, str) else "its reason must be text"
+
+
+def _flaw_of_report(event: Reported) -> str | None:
+    # Written out for speed: this runs for every report.
+    value, resource, at, cost = event.value, event.resource, event.at, event.cost
+    if type(event.job) is not int:
+        return "its job must be a whole number"
+    if type(value) is not float and not _is_number(value):
+        return "its value must be a plain number (NaN is one)"
+    if not (_is_number(resource) and 0 < resource <= FURTHEST):
+        return f"its resource must be a plain number above 0 and up to {FURTHEST}"
+    if not (_lies_within(at, 0, math.inf) and (cost == 0.0 or _lies_within(cost, 0, math.inf))):
+        return "its time and cost must be finite, non-negative numbers"
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    kind = type(value)
+    if kind is float or kind is int:
+        return True
+    return isinstance(value, (int, float)) and kind is not bool
+
+
+def _lies_within(value: Any, low: float, high: float) -> bool:
+    return _is_number(value) and low <= value < high

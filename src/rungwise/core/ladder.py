@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rungwise.core.checks import whole
+from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError
-
-OPEN_END = 2**53
-"""Where an open-ended ladder ends: the last whole number that every float can still tell apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +35,12 @@ class Ladder:
 
         Args:
             min_resource: r, the least training after which configurations can be told apart.
-            max_resource: R, the safety net; ``None`` leaves the end open.
+            max_resource: R, the safety net; ``None`` leaves the end open (that is, beyond reach).
             eta: η, the reduction factor.
         """
         low = whole("min_resource", min_resource, at_least=1)
         factor = whole("eta", eta, at_least=2)
-        high = OPEN_END
+        high = FURTHEST
         if max_resource is not None:
             high = whole("max_resource", max_resource, at_least=1)
         if low > high:
@@ -66,11 +64,6 @@ class Ladder:
     def max_resource(self) -> int:
         """The level of the last rung."""
         return self.levels[-1]
-
-    @property
-    def is_open(self) -> bool:
-        """Whether no maximum was given."""
-        return self.levels[-1] == OPEN_END
 
     def starting_at(self, rung: int) -> Ladder:
         """The part of the ladder from a rung up (a bracket of Hyperband)."""

@@ -41,6 +41,9 @@ class Limits:
                 real(name, getattr(self, name), at_least=0)
         if self.target is not None:
             real("target", self.target)
+        if self.finish == "paper" and self.trials is None:
+            rule = "the paper's finish needs a number of trials to end with"
+            raise InvalidArgumentError("finish", self.finish, rule)
         ends = (self.trials, self.seconds, self.resource, self.cost, self.target)
         if all(end is None for end in ends):
             raise InvalidArgumentError(

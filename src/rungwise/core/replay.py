@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rungwise.core.decisions import Decision, Run
-from rungwise.core.engine import Config, Engine
+from rungwise.core.engine import Config, Engine, proposer_of
 from rungwise.core.events import Event, JobLost
 from rungwise.core.study import Study
 from rungwise.errors import IllegalEventError, ReplayMismatchError
@@ -27,17 +27,18 @@ def replay(study: Study, log: Iterable[tuple[Event, Decision]], *, propose: bool
     Raises:
         ReplayMismatchError: an entry whose decision would now be another.
     """
-    recorded: list[Config] = []
-    engine = Engine(study, proposer=None if propose else lambda _: recorded[-1])
+    recorded: Config | None = None
+    engine = Engine(study, proposer=None if propose else lambda _: recorded)
     for index, (event, decision) in enumerate(log):
-        if isinstance(decision, Run):
-            recorded.append(decision.job.config)
+        recorded = decision.job.config if isinstance(decision, Run) else None
         try:
             again: object = engine.handle(event)
         except IllegalEventError as error:
             again = error
         if again != decision:
             raise ReplayMismatchError(index, event, decision, again)
+    # Whoever goes on from here asks the study's own searcher.
+    engine.proposer = proposer_of(study, engine.trials)
     return engine
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rungwise.core.checks import Goal, goal_of, whole
+from rungwise.core.checks import Goal, goal_of, keep, whole
 from rungwise.core.limits import Limits
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import InvalidArgumentError
@@ -38,19 +38,37 @@ class Study:
 
     def __post_init__(self) -> None:
         goal_of(self.goal)
-        whole("seed", self.seed, at_least=0)
-        if not isinstance(self.scheduler, Recipe):
-            raise InvalidArgumentError(
-                "scheduler", self.scheduler, "it must be a recipe such as rungwise.PASHA(…)"
-            )
+        _must_be("scheduler", self.scheduler, Recipe, "a recipe such as rungwise.PASHA(…)")
+        _must_be("limits", self.limits, Limits, "a Limits")
+        keep(self, seed=whole("seed", self.seed, at_least=0))
         if (self.space is None) != (self.searcher is None):
             raise InvalidArgumentError(
                 "searcher", self.searcher, "it goes together with a space: give both or neither"
             )
-        if self.space is None and not self.initial:
+        initial = tuple(_plain_config(config) for config in self.initial)
+        if self.space is not None:
+            keep(self, space=Space.parse(self.space))
+            _must_be("searcher", self.searcher, Searcher, "a searcher such as RandomSearcher()")
+            initial = tuple(Space.parse(self.space).validate(config) for config in initial)
+        elif not initial:
             raise InvalidArgumentError(
                 "space", None, "a study needs a space to search or initial configurations"
             )
-        if self.space is not None:
-            for config in self.initial:
-                self.space.validate(config)
+        keep(self, initial=initial)
+
+
+def _must_be(name: str, value: Any, kind: type, words: str) -> None:
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise InvalidArgumentError(name, value, f"it must be {words}")
+
+
+def _plain_config(config: Any) -> dict[str, Any]:
+    """A configuration that JSON can hold without loss."""
+    if not isinstance(config, Mapping):
+        raise InvalidArgumentError("initial", config, "a configuration must be a dict")
+    for name, value in config.items():
+        plain = value is None or type(value) in (str, bool, int, float)
+        if not (isinstance(name, str) and plain and value == value):  # noqa: PLR0124 - not NaN
+            rule = "a configuration must map names to plain text, numbers, bools or None"
+            raise InvalidArgumentError("initial", config, rule)
+    return dict(config)

@@ -128,8 +128,8 @@ class Trial:
         """Whether it failed for good."""
         return self.state is State.FAILED
 
-    def story(self) -> list[str]:
-        """What happened to it, one sentence each."""
+    def story(self, sign: float = 1.0) -> list[str]:
+        """What happened to it, one sentence each; the sign turns losses into values."""
         told = [f"trial {self.id} was drawn with {dict(self.config)}"]
         told += [
             f"job {job.id} was to train it from {job.start:g} to {job.until:g}" for job in self.jobs
@@ -137,7 +137,7 @@ class Trial:
         if self.resources:
             told.append(
                 f"it reported {len(self.resources)} times, last at resource "
-                f"{self.resource:g} with loss {self.losses[-1]:g}"
+                f"{self.resource:g} with value {sign * self.losses[-1]:g}"
             )
         told.append(
             f"it is now {self.state.value}: {MEANING[self.state]}{self.note and f' ({self.note})'}"

@@ -7,8 +7,8 @@ configurations as rung K−1 does, and raises the ceiling when it says no.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from rungwise.core.checks import Goal, goal_of
 from rungwise.rankings.standing import Standing
 
-Noise = Callable[[], float]
-"""Gives ε as estimated from criss-crossing curves; only called when it is needed."""
+
+class Noise(Protocol):
+    """ε as estimated from criss-crossing curves; only asked when it is needed."""
+
+    def covers(self, gap: float) -> tuple[bool, float | None]:
+        """Whether a gap is within ε, and ε itself unless it was too dear to work out."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +70,21 @@ class Ranking(ABC):
             goal: whether the metric is minimised or maximised.
             epsilon: ε for the criteria that estimate it from curves.
         """
-        return self.judge(Standing.of(top, below, goal=goal_of(goal)), lambda: epsilon).stable
+        return self.judge(Standing.of(top, below, goal=goal_of(goal)), GivenNoise(epsilon)).stable
 
 
-def no_noise() -> float:
-    """The noise of a study whose criterion does not look at curves."""
-    return 0.0
+@dataclass(frozen=True, slots=True)
+class GivenNoise:
+    """A known ε.
+
+    Args:
+        epsilon: ε; 0 where no curves are looked at.
+    """
+
+    epsilon: float = 0.0
+
+    def covers(self, gap: float) -> tuple[bool, float | None]:
+        return gap <= self.epsilon, self.epsilon
 
 
 def rank_weights(p: float, n: int) -> NDArray[np.float64]:

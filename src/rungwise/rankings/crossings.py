@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 _BATCH = 1 << 20
 """How many differences are formed at once; bounds the memory of catching up."""
+_MANY = 4096
+"""From so many distances on, counting replaces sorting."""
 
 
 class Curve(Protocol):
@@ -69,22 +71,63 @@ class Crossings:
         self._losses = np.full((8, 8), math.nan)
         self._settled = np.empty(64)  # distances of pairs that will not change any more
         self._settled_count = 0
+        self._passing: list[Floats] = []  # distances of pairs with a trial under way
+        self._stale = False  # distances have changed since ε was worked out
+        self._gap, self._gap_count, self._gap_seen = math.nan, 0, 0
         for trial in trials:
             self.touch(trial)
 
-    def touch(self, trial: Curve) -> None:
-        """A trial has a new report."""
+    def touch(self, trial: Curve) -> bool:
+        """A trial has a new report; whether that can matter for ε."""
         if trial.resources and trial.resources[-1] > self._floor:
             self._touched[trial.id] = trial
+            return True
+        return False
 
     def epsilon(self) -> float:
         """ε as of the last report."""
-        if self._touched:
-            arrived = self._take_in()
-            distances = self._compare(arrived)
+        self._catch_up()
+        if self._stale:
+            distances = np.concatenate([self._settled[: self._settled_count], *self._passing])
             if distances.size:
                 self._epsilon = percentile_of(distances, self._percentile)
+            self._stale = False
         return self._epsilon
+
+    def covers(self, gap: float) -> tuple[bool, float | None]:
+        """Whether a gap is within ε, and ε itself unless there are very many pairs.
+
+        With many pairs it is cheaper to count the distances below the gap than to find the
+        percentile; and cheaper still when the gap is the same as the last time.
+        """
+        self._catch_up()
+        passing = sum(distances.size for distances in self._passing)
+        total = self._settled_count + passing
+        if total > _MANY and self._stale:
+            low, high = _ranks_around(total, self._percentile)
+            below = self._settled_below(gap)
+            below += sum(int(np.count_nonzero(part < gap)) for part in self._passing)
+            if below <= low:
+                return True, None
+            if below > high:
+                # The ceiling is about to rise: ε must be known, it may have to be kept.
+                return False, self.epsilon()
+        epsilon = self.epsilon()
+        return gap <= epsilon, epsilon
+
+    def _settled_below(self, gap: float) -> int:
+        """How many settled distances are below the gap; only new ones are looked at again."""
+        if gap != self._gap:
+            self._gap, self._gap_count, self._gap_seen = gap, 0, 0
+        new = self._settled[self._gap_seen : self._settled_count]
+        self._gap_count += int(np.count_nonzero(new < gap))
+        self._gap_seen = self._settled_count
+        return self._gap_count
+
+    def _catch_up(self) -> None:
+        if self._touched:
+            self._compare(self._take_in())
+            self._stale = True
 
     # -- reading curves ------------------------------------------------------------------------
 
@@ -158,8 +201,8 @@ class Crossings:
 
     # -- comparing curves ----------------------------------------------------------------------
 
-    def _compare(self, arrived: Sequence[int]) -> Floats:
-        """All distances: the settled ones and those of trials under way."""
+    def _compare(self, arrived: Sequence[int]) -> None:
+        """Settle the pairs of trials that have arrived; compare those under way anew."""
         active = [*arrived, *self._under_way]
         losses = self._losses[: len(self._read), : len(self._grid)]
         # A pair is looked at once: with every row that is not active, and with the active ones
@@ -167,15 +210,14 @@ class Crossings:
         place = np.full(len(self._read), -1)
         place[active] = np.arange(len(active))
         step = max(1, _BATCH // max(1, losses.size))
-        passing: list[Floats] = []
+        self._passing = []
         for start in range(0, len(active), step):
             batch = active[start : start + step]
             distance, counts = criss_crossed(losses[batch], losses)
             counts &= place < np.arange(start, start + len(batch))[:, None]
             settled = max(0, min(len(batch), len(arrived) - start))
             self._settle(distance[:settled][counts[:settled]])
-            passing.append(distance[settled:][counts[settled:]])
-        return np.concatenate([self._settled[: self._settled_count], *passing])
+            self._passing.append(distance[settled:][counts[settled:]])
 
     def _settle(self, distances: Floats) -> None:
         end = self._settled_count + distances.size
@@ -195,7 +237,8 @@ def criss_crossed(some: Floats, others: Floats) -> tuple[Floats, NDArray[np.bool
     Returns:
         [k, m] distances at the last common resource, and whether the pair criss-crossed.
     """
-    difference = some[:, None, :] - others[None, :, :]
+    with np.errstate(over="ignore"):  # losses near the end of the floats
+        difference = some[:, None, :] - others[None, :, :]
     ahead = difference > 0
     signed = ahead | (difference < 0)
     gaps = signed[..., 1:] > signed[..., :-1]
@@ -210,16 +253,21 @@ def criss_crossed(some: Floats, others: Floats) -> tuple[Floats, NDArray[np.bool
     measured = difference == difference  # noqa: PLR0124 - false where one of the two is missing
     last = difference.shape[-1] - 1 - np.argmax(measured[..., ::-1], axis=-1)
     distance = np.abs(np.take_along_axis(difference, last[..., None], axis=-1)[..., 0])
-    return distance, crossed
+    return distance, crossed & (distance < math.inf)
+
+
+def _ranks_around(count: int, percentile: float) -> tuple[int, int]:
+    """The ranks, from 0, between which the percentile of so many values is interpolated."""
+    position = (count - 1) * (percentile / 100)
+    low = math.floor(position)
+    return low, min(low + 1, count - 1)
 
 
 def percentile_of(values: Floats, percentile: float) -> float:
     """The linearly interpolated percentile, to the last bit as NumPy's, without its overhead."""
-    position = (values.size - 1) * (percentile / 100)
-    low = math.floor(position)
-    high = min(low + 1, values.size - 1)
+    low, high = _ranks_around(values.size, percentile)
+    part = (values.size - 1) * (percentile / 100) - low
     ordered = np.partition(values, (low, high)) if values.size > 256 else np.sort(values)
     below, above = float(ordered[low]), float(ordered[high])
-    part = position - low
     step = above - below
     return above - step * (1 - part) if part >= 0.5 else below + step * part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rungwise.core.checks import real
+from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise, Ranking, Verdict
 from rungwise.rankings.standing import Standing
 
@@ -29,7 +29,7 @@ class Leader(Ranking):
     percentile: float = 90.0
 
     def __post_init__(self) -> None:
-        real("percentile", self.percentile, at_least=0, at_most=100)
+        keep(self, percentile=real("percentile", self.percentile, at_least=0, at_most=100))
 
     def noise_percentile(self) -> float:
         return self.percentile
@@ -41,15 +41,13 @@ class Leader(Ranking):
         if leader == best:
             # The winner is the same whatever ε is (also when all have diverged).
             return Verdict(stable=True, measure=0.0)
-        epsilon = noise()
         behind = leader - best
-        return Verdict(behind <= epsilon, behind, epsilon, epsilon)
+        stable, epsilon = noise.covers(behind)
+        return Verdict(stable, behind, epsilon, epsilon)
 
     def explain(self, verdict: Verdict) -> str:
-        if verdict.bound is None:
+        if verdict.measure == 0:
             return "the leader stayed the same"
         word = "within" if verdict.stable else "more than"
-        return (
-            f"the earlier leader is now {verdict.measure:.4g} behind the best, "
-            f"{word} ε = {verdict.bound:.4g}"
-        )
+        limit = "ε" if verdict.bound is None else f"ε = {verdict.bound:.4g}"
+        return f"the earlier leader is now {verdict.measure:.4g} behind the best, {word} {limit}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rungwise.core.checks import real
+from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise as NoiseSource
 from rungwise.rankings.soft import SoftRanking
 from rungwise.rankings.standing import Standing
@@ -28,10 +28,15 @@ class Noise(SoftRanking):
     percentile: float = 90.0
 
     def __post_init__(self) -> None:
-        real("percentile", self.percentile, at_least=0, at_most=100)
+        keep(self, percentile=real("percentile", self.percentile, at_least=0, at_most=100))
 
     def noise_percentile(self) -> float:
         return self.percentile
 
-    def tolerance(self, standing: Standing, noise: NoiseSource) -> float:  # noqa: ARG002
-        return noise()
+    def covers(
+        self,
+        moved: float,
+        standing: Standing,  # noqa: ARG002 - the noise knows the curves
+        noise: NoiseSource,
+    ) -> tuple[bool, float | None]:
+        return noise.covers(moved)

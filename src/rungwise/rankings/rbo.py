@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rungwise.core.checks import real
+from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
 
@@ -35,8 +35,8 @@ class RBO(Ranking):
     t: float = 0.5
 
     def __post_init__(self) -> None:
-        real("p", self.p, at_least=0, at_most=1)
-        real("t", self.t, at_least=0, at_most=1)
+        keep(self, p=real("p", self.p, at_least=0, at_most=1))
+        keep(self, t=real("t", self.t, at_least=0, at_most=1))
 
     def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
         n = standing.size

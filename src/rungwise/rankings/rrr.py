@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rungwise.core.checks import real
+from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
 
@@ -23,8 +23,8 @@ class Regret(Ranking):
     absolute: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        real("p", self.p, at_least=0, at_most=1)
-        real("t", self.t, at_least=0)
+        keep(self, p=real("p", self.p, at_least=0, at_most=1))
+        keep(self, t=real("t", self.t, at_least=0))
 
     def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
         value = weighted_regret(standing, self.p, absolute=self.absolute)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rungwise.core.checks import real
+from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise, Ranking, Verdict
 from rungwise.rankings.standing import Floats, Standing
 
@@ -25,22 +25,23 @@ class SoftRanking(Ranking):
     __slots__ = ()
 
     @abstractmethod
-    def tolerance(self, standing: Standing, noise: Noise) -> float:
-        """The tolerance ε."""
+    def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:
+        """Whether ε is at least as large as the ranking moved, and ε unless it is too dear."""
 
     def judge(self, standing: Standing, noise: Noise) -> Verdict:
         moved = standing.displacement()
         if moved == 0:
             # Stable whatever ε is, so nobody has to work it out.
             return Verdict(stable=True, measure=0.0)
-        epsilon = self.tolerance(standing, noise)
-        return Verdict(moved <= epsilon, moved, epsilon, epsilon)
+        stable, epsilon = self.covers(moved, standing, noise)
+        return Verdict(stable, moved, epsilon, epsilon)
 
     def explain(self, verdict: Verdict) -> str:
-        if verdict.bound is None:
+        if verdict.measure == 0:
             return "no configuration changed place"
         word = "within" if verdict.stable else "more than"
-        return f"the ranking moved by {verdict.measure:.4g}, {word} ε = {verdict.bound:.4g}"
+        limit = "ε" if verdict.bound is None else f"ε = {verdict.bound:.4g}"
+        return f"the ranking moved by {verdict.measure:.4g}, {word} {limit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,29 @@ class Soft(SoftRanking):
     epsilon: float
 
     def __post_init__(self) -> None:
-        real("epsilon", self.epsilon, at_least=0)
+        keep(self, epsilon=real("epsilon", self.epsilon, at_least=0))
 
-    def tolerance(self, standing: Standing, noise: Noise) -> float:  # noqa: ARG002 - a given one
-        return self.epsilon
+    def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:  # noqa: ARG002
+        return moved <= self.epsilon, self.epsilon
+
+
+class SpreadRanking(SoftRanking):
+    """Soft ranking with ε from the spread of the losses in rung K−1."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def tolerance(self, losses: Floats) -> float:
+        """ε for two or more finite losses, ascending."""
+
+    def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:  # noqa: ARG002
+        losses = _finite(standing.below)
+        epsilon = self.tolerance(losses) if losses.size > 1 else 0.0
+        return moved <= epsilon, epsilon
 
 
 @dataclass(frozen=True, slots=True)
-class SoftSigma(SoftRanking):
+class SoftSigma(SpreadRanking):
     """Soft ranking with ε = k·σ, σ the population standard deviation in rung K−1.
 
     It is taken over the configurations of rung K, diverged ones left out.
@@ -85,43 +101,48 @@ class SoftSigma(SoftRanking):
     k: float
 
     def __post_init__(self) -> None:
-        real("k", self.k, at_least=0)
+        keep(self, k=real("k", self.k, at_least=0))
 
-    def tolerance(self, standing: Standing, noise: Noise) -> float:  # noqa: ARG002 - from spread
-        losses = _finite(standing.below)
-        return self.k * float(losses.std()) if losses.size > 1 else 0.0
+    def tolerance(self, losses: Floats) -> float:
+        return self.k * float(losses.std())
 
 
 @dataclass(frozen=True, slots=True)
-class SoftMean(SoftRanking):
+class SoftMean(SpreadRanking):
     """Soft ranking with ε = the mean distance between two configurations in rung K−1.
 
     Reference:
         The paper, appendix C.1, mean distance.
     """
 
-    def tolerance(self, standing: Standing, noise: Noise) -> float:  # noqa: ARG002 - from spread
-        losses = _finite(standing.below)
+    def tolerance(self, losses: Floats) -> float:
         n = losses.size
-        if n < 2:
-            return 0.0
         # In ascending order x₀ ≤ x₁ ≤ … the pairs add up to Σ (2i − n + 1) xᵢ.
         total = float(((2 * np.arange(n) - n + 1) * losses).sum())
         return total / (n * (n - 1) / 2)
 
 
 @dataclass(frozen=True, slots=True)
-class SoftMedian(SoftRanking):
+class SoftMedian(SpreadRanking):
     """Soft ranking with ε = the median distance between two configurations in rung K−1.
 
     Reference:
         The paper, appendix C.1, median distance.
     """
 
-    def tolerance(self, standing: Standing, noise: Noise) -> float:  # noqa: ARG002 - from spread
+    def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:
         losses = _finite(standing.below)
-        if losses.size < 2:
-            return 0.0
+        pairs = losses.size * (losses.size - 1) // 2
+        if losses.size > _FEW:
+            # Listing all pairs is dear; counting those closer than the move mostly settles it.
+            closer = _pairs_closer_than(moved, losses)
+            if closer <= (pairs - 1) // 2:
+                return True, None
+            if closer > pairs // 2:
+                return False, None
+        return SpreadRanking.covers(self, moved, standing, noise)
+
+    def tolerance(self, losses: Floats) -> float:
         first, second = np.triu_indices(losses.size, k=1)
         return float(np.median(losses[second] - losses[first]))
 
@@ -129,3 +150,20 @@ class SoftMedian(SoftRanking):
 def _finite(ascending: Floats) -> Floats:
     """The losses without the infinite ones at the end."""
     return ascending[: np.searchsorted(ascending, math.inf)]
+
+
+_FEW = 128
+"""Up to so many configurations, all pairs are simply listed."""
+
+
+def _pairs_closer_than(gap: float, ascending: Floats) -> int:
+    """How many pairs have a distance below the gap, by one binary search a configuration."""
+    n = ascending.size
+    ends = np.searchsorted(ascending, ascending + gap)
+    # The sum above is rounded and the distances are too: put the ends where the distances say.
+    places = np.arange(n)
+    while (low := (ends < n) & (ascending[np.minimum(ends, n - 1)] - ascending < gap)).any():
+        ends = ends + low
+    while (high := (ends > places + 1) & (ascending[ends - 1] - ascending >= gap)).any():
+        ends = ends - high
+    return int((ends - places - 1).sum())

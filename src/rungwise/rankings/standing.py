@@ -13,6 +13,7 @@ from rungwise.core.checks import Goal
 from rungwise.errors import InvalidArgumentError, Told
 
 Floats = NDArray[np.float64]
+_HUGE = 1e300
 
 
 class Standing:
@@ -109,9 +110,12 @@ class Standing:
         if self.size < 2:
             return 0.0
         a, b = self.below_in_top_order, self.below
-        if b[-1] == math.inf:  # ascending: an infinite loss is at the end
-            a, b = a[a != b], b[a != b]
-            return float(np.abs(a - b).max()) if a.size else 0.0
+        # Ascending: an infinite loss is at the end. Losses so large that a difference overflows
+        # are as good as infinite.
+        if b[-1] > _HUGE or b[0] < -_HUGE:
+            with np.errstate(over="ignore"):
+                moved = a != b
+                return float(np.abs(a[moved] - b[moved]).max(initial=0.0))
         return float(np.abs(a - b).max())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rungwise.core.checks import Goal, whole
+from rungwise.core.checks import Goal, keep, whole
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut
 from rungwise.core.scheduling import Scheduler
@@ -26,7 +26,7 @@ class FixedResource:
     resource: int
 
     def __post_init__(self) -> None:
-        whole("resource", self.resource, at_least=1)
+        keep(self, resource=whole("resource", self.resource, at_least=1))
 
     @property
     def max_resource(self) -> int:
@@ -54,7 +54,7 @@ class RandomSearch:
 
     def __post_init__(self) -> None:
         if self.max_resource is not None:
-            whole("max_resource", self.max_resource, at_least=1)
+            keep(self, max_resource=whole("max_resource", self.max_resource, at_least=1))
 
     def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
         """A ladder of one rung: whoever reaches it is done."""

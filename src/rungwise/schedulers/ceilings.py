@@ -5,6 +5,7 @@ ASHA's ceiling is fixed; PASHA's is progressive: that is the whole difference be
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
@@ -13,7 +14,7 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Rung
 from rungwise.core.scheduling import Trace
 from rungwise.core.trials import Trial
-from rungwise.rankings.base import Ranking, Verdict, no_noise
+from rungwise.rankings.base import GivenNoise, Noise, Ranking, Verdict
 from rungwise.rankings.crossings import Crossings
 from rungwise.rankings.standing import Standing
 
@@ -71,6 +72,10 @@ class Progressive:
     never past the last rung (paper, Algorithm 1, lines 13–17); there nothing is left to decide
     and nothing is computed any more.
 
+    Where reports are sparser than rungs, a trial enters rungs K−1 and K with one and the same
+    report. That is no evidence of a stable ranking; as long as there is no other evidence the
+    ceiling rises as well.
+
     Args:
         ladder: the ladder.
         rungs: the rungs on it, kept by the scheduler.
@@ -94,65 +99,80 @@ class Progressive:
         self._goal: Goal = goal
         self._reports = 0
         self._trials: dict[int, Trial] = {}
+        self._reason = ""  # of the last raise
         self._verdict: Verdict | None = None
         percentile = ranking.noise_percentile()
         self._crossings = None if percentile is None else Crossings(percentile)
-        self._noise = no_noise if self._crossings is None else self._crossings.epsilon
+        self._noise: Noise = GivenNoise() if self._crossings is None else self._crossings
         self._compare()
 
     def reported(self, trial: Trial, *, arrived: bool) -> None:
         self._reports += 1
         if self.rung == self._top:
             return
-        if self._crossings is not None:
-            self._crossings.touch(trial)
-        if arrived and trial.rung >= self.rung and trial.id not in self._standing.members:
+        if self._crossings is not None and self._crossings.touch(trial):
+            self._changed = True
+        if arrived and trial.rung >= self.rung and trial.id not in self._trials:
             self._arrive(trial)
             self._check()
-        elif self._each_report:
+        elif self._each_report and self._changed:
             self._check()
 
     def explain(self) -> str:
         level = self._ladder.levels[self.rung]
+        if len(self.levels) == 1 and self.rung == self._top:
+            return f"the ceiling is the maximum, {level}, from the start"
         if self.rung == self._top:
-            return f"the ceiling rose to its maximum, {level}" + self._last_reason()
-        if self._verdict is None:
-            return f"the ceiling is still at {level}, where no trial has arrived yet"
-        below = self._ladder.levels[self.rung - 1]
+            return f"the ceiling rose to the maximum, {level}, because before that {self._reason}"
         n = self._standing.size
-        return (
-            f"the ceiling stands at {level} because {below} and {level} rank the "
-            f"{n} configuration{'s' * (n != 1)} that got there alike: "
-            f"{self._ranking.explain(self._verdict)}"
-        )
-
-    def _last_reason(self) -> str:
         if self._verdict is None:
-            return ""
-        return f" because the ranking was not stable before: {self._ranking.explain(self._verdict)}"
+            word = "still" if len(self.levels) == 1 else "now"
+            return f"the ceiling is {word} at {level}, where no trial has been compared yet"
+        below = self._ladder.levels[self.rung - 1]
+        alike = f"{n} trial that got there stands" if n == 1 else f"{n} trials that got there rank"
+        reason = self._ranking.explain(self._verdict)
+        return f"the ceiling stands at {level} because the {alike} as at {below}: {reason}"
 
     def _arrive(self, trial: Trial) -> None:
-        upper, lower = self._rungs[self.rung], self._rungs[self.rung - 1]
+        """Take a trial in rung K into account."""
         self._trials[trial.id] = trial
-        self._standing.add(trial.id, upper.losses[trial.id], lower.losses[trial.id])
+        self._changed = True
+        upper, lower = self._rungs[self.rung], self._rungs[self.rung - 1]
+        reports = trial.resources
+        if bisect_left(reports, lower.level) != bisect_left(reports, upper.level):
+            self._standing.add(trial.id, upper.losses[trial.id], lower.losses[trial.id])
 
     def _check(self) -> None:
         """Ask the criterion; raise the ceiling by one rung if the ranking is not stable."""
-        verdict = self._verdict = self._ranking.judge(self._standing, self._noise)
-        epsilon = verdict.epsilon
+        self._changed = False
+        if self._standing.size:
+            verdict = self._verdict = self._ranking.judge(self._standing, self._noise)
+            self._note(verdict.epsilon)
+            if verdict.stable:
+                return
+            self._reason = self._ranking.explain(verdict)
+        elif self._trials:
+            self._reason = "no trial reported between the two top rungs"
+        else:
+            return
+        self._raise()
+
+    def _raise(self) -> None:
+        self.rung += 1
+        self.levels.append((self._reports, self._ladder.levels[self.rung]))
+        if self.rung < self._top:
+            self._compare()
+
+    def _note(self, epsilon: float | None) -> None:
         if epsilon is not None and (not self.epsilons or self.epsilons[-1][1] != epsilon):
             self.epsilons.append((self._reports, epsilon))
-        if not verdict.stable:
-            self.rung += 1
-            self.levels.append((self._reports, self._ladder.levels[self.rung]))
-            if self.rung < self._top:
-                self._verdict = None
-                self._compare()
 
     def _compare(self) -> None:
         """Look at rungs K and K−1 from now on."""
         met, self._trials = self._trials, {}
         self._standing = Standing(self._goal)
+        self._verdict = None
+        self._changed = False
         if self.rung == 0:
             return
         # With sparse reports a trial may have passed the new top rung before it counted.

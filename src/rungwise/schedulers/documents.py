@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, cast
+from typing import Any
 
 from rungwise import rankings, schedulers
-from rungwise.core.scheduling import Recipe
 from rungwise.errors import SchemaError
 from rungwise.rankings import Ranking
 
@@ -29,22 +28,21 @@ def write(value: Any) -> dict[str, Any]:
     return document
 
 
-def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Recipe:
-    """The recipe that :func:`write` wrote.
+def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Any:
+    """The recipe or ranking that :func:`write` wrote.
 
     Args:
         document: the dict.
-        types: recipes and rankings beyond those of rungwise.
+        types: kinds beyond the recipes and rankings of rungwise.
     """
-    known = {kind.__name__: kind for kind in (*RECIPES, *RANKINGS, *types)}
-    return cast("Recipe", _read(document, known))
+    return _read(document, {kind.__name__: kind for kind in (*RECIPES, *RANKINGS, *types)})
 
 
-def _read(document: Mapping[str, Any], known: Mapping[str, type]) -> object:
-    name = document.get("type")
-    if name not in known:
+def _read(document: Any, known: Mapping[str, type]) -> object:
+    name = document.get("type") if isinstance(document, Mapping) else None
+    if not isinstance(name, str) or name not in known:
         raise SchemaError(f"type is {name!r}, but must be one of {sorted(known)}.")
-    kind: Any = known[str(name)]
+    kind: Any = known[name]
     wanted = {field.name for field in fields(kind)}
     given = set(document) - {"type"}
     if given != wanted:

@@ -111,4 +111,5 @@ class Halving(ToTheMaximum):
             self._enter(trial, trial.losses[bisect_left(trial.resources, level)])
 
     def explain(self) -> str:
-        return f"every rung up to the maximum, {self.ladder.max_resource}, was filled and halved"
+        best = f"the best ⌊n/{self.ladder.eta}⌋ of each full rung went on"
+        return f"{best}, and the last rung was {self.ladder.levels[self._rung]}"

@@ -57,12 +57,11 @@ class SyncBrackets(_Brackets[Halving]):
         super().__init__(ladder)
         self.brackets = []
         self._sizes = bracket_sizes(ladder)
-        self._first = 0  # all brackets before this one are over
+        self._live: list[Halving] = []  # those that are not over: few, however many there were
 
     def next_move(self, *, may_draw: bool) -> Move | None:
-        while self._first < len(self.brackets) and self.brackets[self._first].is_over:
-            self._first += 1
-        for bracket in self.brackets[self._first :]:
+        self._live = [bracket for bracket in self._live if not bracket.is_over]
+        for bracket in self._live:
             move = bracket.next_move(may_draw=may_draw)
             if move is not None:
                 return move
@@ -74,8 +73,10 @@ class SyncBrackets(_Brackets[Halving]):
         number = len(self.brackets)
         start = number % len(self._sizes)
         ladder = self.ladder.starting_at(start)
-        self.brackets.append(Halving(ladder, size=self._sizes[start], bracket=number))
-        return self.brackets[-1]
+        bracket = Halving(ladder, size=self._sizes[start], bracket=number)
+        self.brackets.append(bracket)
+        self._live.append(bracket)
+        return bracket
 
     def started(self, trial: Trial) -> None:
         self.brackets[trial.bracket].started(trial)
@@ -83,7 +84,7 @@ class SyncBrackets(_Brackets[Halving]):
     def explain(self) -> str:
         n = len(self.brackets)
         return (
-            f"{n} bracket{'s' * (n != 1)} of successive halving ran up to the maximum, "
+            f"{n} bracket{'s' * (n != 1)} of successive halving began, each with the maximum "
             f"{self.ladder.max_resource}"
         )
 
@@ -125,7 +126,8 @@ class AsyncBrackets(_Brackets[Promotion]):
         self._drawn[trial.bracket] += 1
 
     def explain(self) -> str:
+        n = len(self.brackets)
         return (
-            f"{len(self.brackets)} brackets ran side by side up to the maximum, "
+            f"{n} bracket{'s' * (n != 1)} ran side by side, each with the maximum "
             f"{self.ladder.max_resource}"
         )

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, TypeVar
 
-from typing_extensions import Self
-
-from rungwise.core.checks import Goal, one_of, whole
+from rungwise.core.checks import Goal, keep, one_of, whole
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, FloorCut, QuantileCut
 from rungwise.core.scheduling import Scheduler
@@ -38,14 +36,17 @@ class OnLadder:
     eta: int = 3
 
     def __post_init__(self) -> None:
-        _ = self.ladder  # checks the three
+        ladder = self.ladder  # checks the three
+        keep(self, min_resource=ladder.levels[0], eta=ladder.eta)
+        if self.max_resource is not None:
+            keep(self, max_resource=ladder.max_resource)
 
     @property
     def ladder(self) -> Ladder:
         """The rung levels."""
         return Ladder.between(self.min_resource, self.max_resource, eta=self.eta)
 
-    def limited_to(self, max_resource: int) -> Self:
+    def limited_to(self: L, max_resource: int) -> L:  # noqa: PYI019 - Self needs Python 3.11
         """The same with a maximum."""
         return replace(self, max_resource=max_resource)
 
@@ -146,7 +147,7 @@ class SuccessiveHalving(OnLadder):
     def __post_init__(self) -> None:
         OnLadder.__post_init__(self)
         if self.size is not None:
-            whole("size", self.size, at_least=1)
+            keep(self, size=whole("size", self.size, at_least=1))
 
     def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - either goal
         """A fresh scheduler for one study."""

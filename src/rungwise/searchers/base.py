@@ -7,7 +7,7 @@ generator give the same proposal, in this process and in any other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class History(Protocol):
         """How often the configuration with this :meth:`Space.key` was drawn already."""
 
 
+@runtime_checkable
 class Searcher(Protocol):
     """Proposes configurations."""
 

@@ -7,13 +7,23 @@ from typing import Protocol
 
 from rungwise.core.decisions import Decision
 from rungwise.core.events import Event
+from rungwise.core.study import Study
 
 Entry = tuple[Event, Decision]
 """A fact and what was decided on it."""
 
 
 class EventLog(Protocol):
-    """An append-only sequence of entries."""
+    """The specification of a study, and an append-only sequence of entries."""
+
+    def begin(self, study: Study) -> None:
+        """Keep what the study is, before its first entry."""
+        ...
+
+    @property
+    def study(self) -> Study:
+        """What the study is."""
+        ...
 
     def append(self, event: Event, decision: Decision) -> None:
         """Keep an entry; it is durable, as far as the log can be, when this returns."""

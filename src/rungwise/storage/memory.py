@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from rungwise.core.codec import (
     SCHEMA,
@@ -13,9 +14,13 @@ from rungwise.core.codec import (
     event_to_json,
 )
 from rungwise.core.decisions import Decision
+from rungwise.core.engine import Engine
 from rungwise.core.events import Event
-from rungwise.errors import SchemaError
-from rungwise.storage.base import Entry
+from rungwise.core.replay import replay as fold
+from rungwise.core.study import Study
+from rungwise.errors import InvalidArgumentError, RungwiseError, SchemaError
+from rungwise.storage import documents
+from rungwise.storage.base import Entry, EventLog
 
 
 class MemoryLog:
@@ -23,13 +28,27 @@ class MemoryLog:
 
     Args:
         entries: what it holds at first.
+        study: what they are of.
     """
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[Entry] = (), *, study: Study | None = None) -> None:
         self.entries: list[Entry] = list(entries)
+        self._study = study
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def begin(self, study: Study) -> None:
+        if self._study is not None:
+            rule = "it holds a study already: take a new one"
+            raise InvalidArgumentError("log", self, rule)
+        self._study = study
+
+    @property
+    def study(self) -> Study:
+        if self._study is None:
+            raise InvalidArgumentError("log", self, "no study has been begun in it")
+        return self._study
 
     def append(self, event: Event, decision: Decision) -> None:
         self.entries.append((event, decision))
@@ -38,41 +57,74 @@ class MemoryLog:
         return iter(self.entries[start:])
 
     def to_lines(self) -> Iterator[str]:
-        """The log as JSON lines: a header with the schema version, then an entry a line."""
-        yield json.dumps({"kind": "Log", "schema": SCHEMA})
+        """The log as JSON lines: schema version and study first, then an entry a line."""
+        study = None if self._study is None else documents.write(self._study)
+        yield _line({"kind": "Log", "schema": SCHEMA, "study": study})
         for event, decision in self.entries:
-            entry = {"event": event_to_json(event), "decision": decision_to_json(decision)}
-            yield json.dumps(entry, allow_nan=False, ensure_ascii=False)
+            yield _line({"event": event_to_json(event), "decision": decision_to_json(decision)})
 
     @classmethod
-    def from_lines(cls, lines: Iterable[str]) -> MemoryLog:
+    def from_lines(cls, lines: Iterable[str], *, types: Iterable[type] = ()) -> MemoryLog:
         """The log that :meth:`to_lines` wrote.
+
+        Args:
+            lines: the lines.
+            types: recipes, rankings and searchers beyond those of rungwise.
 
         Raises:
             SchemaError: a line is torn or of another format; it is named.
         """
-        log = cls()
+        log: MemoryLog | None = None
         for number, line in enumerate(lines, start=1):
-            entry = _parse(line, number)
-            if entry is not None:
-                log.append(*entry)
+            if log is None:
+                log = cls(study=_parse_header(line, types))
+            else:
+                log.append(*_parse(line, number))
+        if log is None:
+            raise SchemaError("Line 1 of the log cannot be read: it is missing.")
         return log
 
 
-def _parse(line: str, number: int) -> Entry | None:
-    """The entry of a line; None for the header."""
+def replay(log: EventLog) -> Engine:
+    """The engine as it stood after the last entry of a log, every decision checked.
+
+    Args:
+        log: for example one that :func:`rungwise.simulate` has filled.
+
+    Raises:
+        ReplayMismatchError: an entry whose decision would now be another.
+
+    Example:
+        >>> import rungwise as rw
+        >>> log = rw.MemoryLog()
+        >>> result = rw.simulate(rw.power_laws(9, 9), rw.PASHA(), trials=9, log=log)
+        >>> rw.replay(log).reports == result.reports
+        True
+    """
+    return fold(log.study, log.read_from())
+
+
+def _line(data: Any) -> str:
+    return json.dumps(data, allow_nan=False, ensure_ascii=False)
+
+
+def _parse(line: str, number: int) -> Entry:
     try:
         data = json.loads(line)
-        if number == 1:
-            _check_header(data)
-            return None
         return event_from_json(data["event"]), decision_from_json(data["decision"])
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError, SchemaError) as error:
         raise SchemaError(f"Line {number} of the log cannot be read: {error}") from error
 
 
-def _check_header(data: object) -> None:
-    if not isinstance(data, dict) or data.get("kind") != "Log":
-        raise SchemaError("it is not the header of a log")
-    if data.get("schema") != SCHEMA:
-        raise SchemaError(f"schema is {data.get('schema')!r}, but this version reads {SCHEMA}")
+def _parse_header(line: str, types: Iterable[type]) -> Study | None:
+    try:
+        data = json.loads(line)
+        if not isinstance(data, dict) or data.get("kind") != "Log":
+            raise SchemaError("it is not the header of a log")
+        if data.get("schema") != SCHEMA:
+            found = data.get("schema")
+            raise SchemaError(f"schema is {found!r}, but this version reads {SCHEMA}")
+        study = data["study"]
+        return None if study is None else documents.read(study, types=types)
+    except (json.JSONDecodeError, KeyError, TypeError, RungwiseError) as error:
+        raise SchemaError(f"Line 1 of the log cannot be read: {error}") from error

@@ -11,6 +11,7 @@ import pytest
 
 from rungwise.benchmarks.generated import power_laws
 from rungwise.rankings import Ranking, Standing
+from rungwise.rankings.base import GivenNoise
 from rungwise.schedulers import PASHA
 from rungwise.simulation import simulate
 
@@ -86,7 +87,7 @@ class RankingConformance:
         standing = Standing.of([0.3, 0.1, 0.2], [0.1, 0.2, 0.3])
         before = [standing.top.copy(), standing.below.copy(), standing.order.copy()]
         ranking = self.make_ranking()
-        assert ranking.judge(standing, lambda: 0.1) == ranking.judge(standing, lambda: 0.1)
+        assert ranking.judge(standing, GivenNoise(0.1)) == ranking.judge(standing, GivenNoise(0.1))
         for was, now in zip(before, (standing.top, standing.below, standing.order), strict=True):
             assert np.array_equal(was, now)
 
@@ -94,7 +95,7 @@ class RankingConformance:
         """A clause for a person, for both verdicts."""
         ranking = self.make_ranking()
         for top in ([0.1, 0.2], [0.2, 0.1]):
-            clause = ranking.explain(ranking.judge(Standing.of(top, [0.1, 0.2]), lambda: 0.0))
+            clause = ranking.explain(ranking.judge(Standing.of(top, [0.1, 0.2]), GivenNoise()))
             assert clause
             assert not clause[0].isupper()
             assert not clause.endswith(".")
