@@ -141,9 +141,8 @@ def simulate(
 def result_of(engine: Engine, rows: Sequence[int], *, seconds: float) -> SimulationResult:
     """What an engine that has simulated rows came to."""
     best = None
-    if engine.best is not None:
-        value = engine.value_of(engine.best_loss)
-        best = Best(rows[engine.best.id], value, int(engine.best_resource))
+    if engine.best is not None and engine.best_value is not None:
+        best = Best(rows[engine.best.id], engine.best_value, int(engine.best_resource))
     jobs = sorted((job for trial in engine.trials for job in trial.jobs), key=lambda job: job.id)
     return SimulationResult(
         best=best,

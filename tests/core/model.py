@@ -80,6 +80,10 @@ class Model:
                 return loss
         return INF if trial.dropped and level <= self.aim(trial) else None
 
+    def report_at(self, trial, level):
+        """The resource of the first report at or beyond a level."""
+        return next(resource for resource in trial.curve if resource >= level)
+
     def rung(self, bracket, k):
         level = self.levels(bracket)[k]
         members = [trial for trial in self.trials if trial.bracket == bracket]
@@ -117,7 +121,7 @@ class Model:
     # ---- reports ---------------------------------------------------------------------------------
 
     def report(self, trial, resource, loss):
-        """Take in a report beyond all others of a running trial; what it is told, if study goes on."""
+        """A running trial went further than ever; what it is told unless the study is over."""
         before, met = trial.furthest, self.ceiling
         trial.curve[resource] = loss
         self.reports += 1
@@ -141,11 +145,15 @@ class Model:
         if distances and self.criterion[0] in ("noise", "leader"):
             self.epsilon = float(np.percentile(distances, self.criterion[1]))
         if self.check == "report" or before < high <= resource:
-            # Those who left on the way are in the rung, but not in the comparison.
-            now = {t.id: self.loss_at(t, high) for t in self.trials if t.furthest >= high}
-            then = {number: self.loss_at(self.trials[number], low) for number in now}
+            # Those who left on the way are in the rung, but not in the comparison; nor are those
+            # who entered both rungs with one report, unless there is nobody else: then it rises.
+            there = [t for t in self.trials if t.furthest >= high]
+            told = [t for t in there if self.report_at(t, low) != self.report_at(t, high)]
+            now = {t.id: self.loss_at(t, high) for t in told}
+            then = {t.id: self.loss_at(t, low) for t in told}
             name, *parameters = self.criterion
-            if now and not oracle.CRITERIA[name](now, then, self.epsilon, *parameters):
+            blind = there and not told
+            if blind or (now and not oracle.CRITERIA[name](now, then, self.epsilon, *parameters)):
                 self.ceiling += 1
                 self.ceilings.append((self.reports, levels[self.ceiling]))
 

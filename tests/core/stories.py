@@ -4,7 +4,6 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from enum import Enum
-from types import MappingProxyType
 
 import numpy as np
 
@@ -107,33 +106,36 @@ def _of_trial(trial):
 
 
 def _plain(value):
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return "NaN" if math.isnan(value) else value
     if isinstance(value, Enum):
-        return value.value
+        value = value.value
+    if isinstance(value, float) and math.isnan(value):
+        value = "NaN"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
     if isinstance(value, Trial):  # its content is among the engine's trials
         return f"trial {value.id}"
     if isinstance(value, (list, tuple, deque)):
         return [_plain(item) for item in value]
     if isinstance(value, (set, frozenset)):
         return sorted(value)
-    if isinstance(value, (Mapping, MappingProxyType)):  # in the order kept: it may matter
+    if isinstance(value, Mapping):  # in the order kept: it may matter
         return [(_plain(key), _plain(item)) for key, item in value.items()]
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
-    if callable(value):
-        return "a function"
-    return _of_object(value)
+    return "a function" if callable(value) else _of_object(value)
 
 
 def _of_object(value):
     names = {name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())}
-    held = {name: getattr(value, name) for name in sorted(names | set(getattr(value, "__dict__", ())))}
+    held = {
+        name: getattr(value, name) for name in sorted(names | set(getattr(value, "__dict__", ())))
+    }
     if isinstance(value, Standing):  # its arrays are longer than what they hold
         held = {name: held[name] for name in ("size", "members", "_keys_top", "_keys_below")}
-        held |= {"by_top": value._by_top[:, : value.size], "by_below": value._by_below[:, : value.size]}
+        held |= {
+            "by_top": value._by_top[:, : value.size],
+            "by_below": value._by_below[:, : value.size],
+        }
     if isinstance(value, Crossings):
         held["_settled"] = value._settled[: value._settled_count]
     return type(value).__name__, [(name, _plain(item)) for name, item in held.items()]

@@ -35,7 +35,7 @@ def test_a_trial_trains_on_below_its_level_pauses_there_and_stops_at_the_last():
     assert story.report(0, 3, 0.1) == Pause()
     assert (story.end(0), story.state(0)) == (Noted(), State.PAUSED)
     story.start(6)
-    story.reach(1, {trial: 0.2 for trial in range(3, 9)})
+    story.reach(1, dict.fromkeys(range(3, 9), 0.2))
     assert [story.ask(), story.ask()] == [(1, 1, 3), (3, 1, 3)]
     story.reach(3, {1: 0.2, 3: 0.2})
     assert story.ask() == (0, 3, 9)
@@ -66,7 +66,7 @@ def test_a_trial_told_to_pause_is_not_promoted_before_its_job_has_left_the_worke
 def test_equal_losses_are_promoted_by_trial_id():
     story = Story(ASHA9)
     story.start(6)
-    story.reach(1, {trial: 0.5 for trial in (5, 4, 3, 2, 1, 0)})
+    story.reach(1, dict.fromkeys((5, 4, 3, 2, 1, 0), 0.5))
     assert [story.ask(), story.ask(), story.ask()] == [(0, 1, 3), (1, 1, 3), (6, 0, 1)]
 
 
@@ -95,14 +95,14 @@ def test_pasha_goes_no_further_while_the_two_top_rungs_rank_alike():
     story = pasha_at_its_ceiling({0: 0.01, 1: 0.02})
     assert story.engine.scheduler.ceilings == [(0, 2)]
     assert story.ask().why.startswith("4 configurations were evaluated")
-    assert "rank the 2 configurations that got there alike" in story.engine.why()
+    assert "the 2 trials that got there rank as at 1" in story.engine.why()
 
 
 def test_pasha_raises_its_ceiling_by_one_rung_when_they_rank_differently():
     story = pasha_at_its_ceiling({0: 0.02, 1: 0.01})
     assert story.engine.scheduler.ceilings == [(0, 2), (6, 4)]  # after the sixth report
     assert story.ask() == (1, 2, 4)
-    assert "no trial has arrived yet" in story.engine.why()
+    assert "no trial has been compared yet" in story.engine.why()
 
 
 def test_the_ceiling_never_rises_past_the_last_rung():
@@ -112,6 +112,19 @@ def test_the_ceiling_never_rises_past_the_last_rung():
     story.start(2)
     assert story.reach(2, {0: 0.4, 1: 0.3}) == [Stop(), Stop()]
     assert story.engine.scheduler.ceilings == [(0, 2)]
+
+
+def test_at_the_last_rung_the_study_still_tells_why_the_ceiling_rose():
+    story = Story(PASHA(max_resource=4, eta=2, ranking=Exact()), trials=4)
+    story.start(4)
+    story.reach(1, {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4})
+    story.start(2)
+    story.reach(2, {0: 0.4, 1: 0.3})
+    assert story.engine.scheduler.ceilings == [(0, 2), (6, 4)]
+    assert story.engine.why() == (
+        "The study goes on; the ceiling rose to the maximum, 4, because before that "
+        "2 configurations changed place."
+    )
 
 
 def test_within_epsilon_the_ranking_counts_as_the_same():
@@ -135,6 +148,15 @@ def test_without_pauses_a_trial_runs_on_while_it_is_among_the_best():
     assert story.report(0, 3, 0.5) == Stop()
     assert story.report(2, 9, 0.4) == Stop()
     assert (story.end(2), story.state(2)) == (Noted(), State.STOPPED)
+
+
+def test_without_pauses_a_sparse_report_must_be_among_the_best_of_every_rung_it_passes():
+    story = Story(ASHA(max_resource=9, variant="stopping"))
+    story.start(3)
+    assert story.report(0, 1, 0.1) == Continue()
+    assert story.report(1, 4, 0.5) == Stop()  # the first at level 3, but not the best at level 1
+    assert story.report(2, 5, 0.05) == Continue()
+    assert [story.rung(k) for k in range(2)] == [{0: 0.1, 1: 0.5, 2: 0.05}, {1: 0.5, 2: 0.05}]
 
 
 def test_without_pauses_a_raised_ceiling_serves_those_who_arrive_later():
@@ -196,24 +218,26 @@ def test_the_first_report_at_or_beyond_a_level_counts_and_no_later_one():
     assert story.rung(1) == {0: 0.1}
 
 
-def test_a_sparse_report_does_not_lift_anyone_over_the_ceiling():
+def test_the_ceiling_rises_past_rungs_that_sparse_reports_cannot_tell_apart():
     story = Story(PASHA8, trials=4)
     story.start(4)
     story.reach(5, {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4})  # levels 1, 2 and 4; the ceiling is 2
     assert [sorted(story.rung(k)) for k in range(4)] == [[0, 1, 2, 3]] * 3 + [[]]
-    assert story.engine.scheduler.ceilings == [(0, 2)]
-    assert story.ask().why.startswith("4 configurations")
+    # The first arrival shows that 1 and 2 are one report, the second that 2 and 4 are.
+    assert story.engine.scheduler.ceilings == [(0, 2), (1, 4), (2, 8)]
+    assert story.ask() == (0, 5, 8)
 
 
-def test_a_raised_ceiling_takes_in_those_who_passed_it_before():
+def test_a_trial_with_one_report_for_two_rungs_is_no_evidence():
     story = Story(PASHA8, trials=4)
     story.start(4)
     story.reach(1, {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4})
     story.start(2)
-    story.reach(4, {0: 0.5})  # passes the ceiling of 2
-    story.reach(2, {1: 0.4})  # raises it to 4
+    story.reach(4, {0: 0.5})  # 2 and 4 at once
+    assert story.engine.scheduler.ceilings == [(0, 2)]  # 1 and 2 are two reports, and rank alike
+    story.reach(2, {1: 0.4})  # now they do not
     assert story.engine.scheduler.ceilings == [(0, 2), (6, 4)]
-    assert story.engine.scheduler.ceiling._standing.members == {0}
+    assert story.engine.scheduler.ceiling._standing.members == set()  # of 4, nobody can be told
     assert story.ask() == (1, 2, 4)
 
 

@@ -81,7 +81,7 @@ def test_a_job_that_has_ended_in_good_order(event):
     assert story.report(0, 1, 0.25) == Pause()
     story.end(0)
     error = refused(story, event)
-    assert "it reported 1 times, last at resource 1 with loss 0.25" in error.story
+    assert "it reported 1 times, last at resource 1 with value 0.25" in error.story
     assert "it is now paused" in error.story[-1]
 
 
@@ -89,13 +89,15 @@ def test_a_job_that_has_ended_in_good_order(event):
 @pytest.mark.parametrize("resource", [0, -1, -0.5, math.nan, math.inf, -math.inf, None, "3"])
 def test_a_resource_that_is_no_positive_number(recipe, resource):
     error = refused(under_way(recipe), Reported(0, resource, 0.5))
-    assert "resource must be a positive finite number" in str(error)
+    assert "resource must be a plain number above 0" in str(error)
     assert "it is now running" in error.story[-1]
 
 
 @pytest.mark.parametrize("value", [None, "0.5", [0.5], {}, 1j])
 def test_a_value_that_is_no_number(value):
-    assert "value a number" in str(refused(under_way(PASHA(max_resource=9)), Reported(0, 1, value)))
+    assert "its value must be a plain number" in str(
+        refused(under_way(PASHA(max_resource=9)), Reported(0, 1, value))
+    )
 
 
 @pytest.mark.parametrize("resource", [0, math.nan, None])

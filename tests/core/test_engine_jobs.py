@@ -58,18 +58,16 @@ def test_without_pauses_who_leaves_early_counts_last_in_the_next_rung(leave):
 
 def test_a_lost_job_is_issued_again_before_anything_else_and_from_the_last_report():
     story = Story(ASHA9)
-    story.start(4)
-    story.reach(1, {0: 0.1, 1: 0.2})
-    story.report(3, 0.5, 0.4)
+    story.start(5)
+    story.reach(1, {0: 0.1, 1: 0.2, 2: 0.3})
+    story.report(4, 0.5, 0.4)
+    story.lose(4)
     story.lose(3)
-    story.lose(2)
-    story.start(1)
-    assert story.state(3) is State.RUNNING
-    assert story.engine.trials[3].jobs[-1].start == 0.5
-    assert story.ask() == (2, 0, 1)
-    story.reach(1, {2: 0.3, 3: 0.4})
+    assert story.ask() == (4, 0.5, 1)  # in the order in which they were lost
+    assert story.ask() == (3, 0, 1)
     assert story.ask() == (0, 1, 3)  # only then the best of the rung
-    assert [job.id for job in story.engine.trials[3].jobs] == [3, 4]
+    assert [job.id for job in story.engine.trials[4].jobs] == [4, 5]
+    assert story.state(4) is State.RUNNING
 
 
 def test_a_job_lost_twice_still_has_its_goal():
@@ -123,9 +121,7 @@ def test_with_all_drawn_workers_wait_for_those_who_train_and_then_are_done():
     assert story.ask() == Wait()  # its job is still on the worker
     story.end(1)
     assert story.engine.ended is None
-    done = Done(
-        "2 configurations were evaluated (all were drawn) and nothing more was promotable"
-    )
+    done = Done("2 configurations were evaluated and nothing more was promotable")
     assert [story.ask(), story.ask()] == [done, done]
     assert story.engine.ended == done.why
     assert story.engine.why().startswith(f"The study ended because {done.why}; ")
@@ -149,7 +145,7 @@ def test_in_the_papers_manner_the_study_ends_as_soon_as_the_last_has_started():
     story.start(2)
     assert story.engine.ended is None
     assert story.ask() == (2, 0, 1)
-    assert story.ask() == Done("the last of 3 configurations was started")
+    assert story.ask() == Done("the last of 3 configurations to be drawn was started")
     assert story.report(0, 0.5, 0.1) == Pause()  # whoever still trains may go home
     story.lose(1)
     assert isinstance(story.ask(), Done)
@@ -245,9 +241,14 @@ def test_the_searchers_randomness_depends_on_seed_and_trial_alone():
     story.reach(1, {0: 0.1, 1: 0.2, 2: 0.3})
     assert story.start(3) == [0, 3, 4]
     draws = [[draw for _, draw in searcher.asked] for searcher in (alike, busy, other)]
-    assert draws[0] == draws[1] == [
-        np.random.default_rng([0, zlib.crc32(b"searcher"), number]).random() for number in (2, 3, 4)
-    ]
+    assert (
+        draws[0]
+        == draws[1]
+        == [
+            np.random.default_rng([0, zlib.crc32(b"searcher"), number]).random()
+            for number in (2, 3, 4)
+        ]
+    )
     assert set(draws[0]).isdisjoint(draws[2])
 
 
@@ -260,7 +261,7 @@ def test_a_searcher_with_nothing_left_ends_the_drawing_and_is_not_asked_again():
     story.reach(1, {0: 0.1, 1: 0.2, 2: 0.3})
     assert story.ask() == (0, 1, 3)
     story.reach(3, {0: 0.1})
-    assert "3 configurations were evaluated (every configuration there is" in story.ask().why
+    assert "3 configurations were evaluated (there are no others)" in story.ask().why
 
 
 def test_a_rung_closes_when_the_searcher_has_nothing_left():

@@ -1,13 +1,15 @@
 """Rung levels: whole-number multiplication, and errors that name what was wrong."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rungwise.core.ladder import OPEN_END, Ladder
+from rungwise.core.events import FURTHEST
+from rungwise.core.ladder import Ladder
 from rungwise.errors import InvalidArgumentError
 
 
@@ -30,26 +32,24 @@ def test_levels_multiply_by_eta_while_below_the_maximum_and_end_with_it(low, hig
     assert ladder.levels == levels
     assert ladder.top == len(levels) - 1
     assert ladder.max_resource == high
-    assert not ladder.is_open
 
 
 @given(low=st.integers(1, 500), more=st.integers(0, 10**12), eta=st.integers(2, 12))
-def test_levels_ascend_by_the_factor_eta_from_r_to_exactly_R(low, more, eta):
+def test_levels_ascend_by_the_factor_eta_from_r_to_exactly_the_maximum(low, more, eta):
     levels = Ladder.between(low, low + more, eta=eta).levels
     assert levels[0] == low
     assert levels[-1] == low + more
     assert all(type(level) is int for level in levels)
-    steps = list(zip(levels, levels[1:], strict=False))
+    steps = list(pairwise(levels))
     assert all(upper == eta * lower for lower, upper in steps[:-1])
     assert all(lower < upper <= eta * lower for lower, upper in steps[-1:])
 
 
 def test_without_a_maximum_the_ladder_goes_on_as_far_as_floats_count():
     ladder = Ladder.between(1, None, eta=3)
-    assert ladder.is_open
     assert ladder.levels[:-1] == tuple(3**k for k in range(34))  # 3³³ < 2⁵³ < 3³⁴
-    assert ladder.max_resource == OPEN_END == 2**53
-    assert float(OPEN_END - 1) + 1.0 == OPEN_END
+    assert ladder.max_resource == FURTHEST == 2**53
+    assert float(FURTHEST - 1) + 1.0 == FURTHEST
 
 
 def test_numpy_integers_are_whole_numbers_too():
@@ -84,12 +84,12 @@ def test_max_resource_must_be_a_positive_whole_number(value):
 
 @pytest.mark.parametrize("value", [*NOT_WHOLE, 1, 3.0], ids=repr)
 def test_eta_must_be_a_whole_number_of_at_least_2(value):
-    with pytest.raises(InvalidArgumentError, match="eta is .* at least 2") as caught:
+    with pytest.raises(InvalidArgumentError, match=r"eta is .* at least 2") as caught:
         Ladder.between(1, 9, eta=value)
     assert caught.value.value is value
     assert repr(value) in str(caught.value)
 
 
-def test_r_beyond_R_names_both():
-    with pytest.raises(InvalidArgumentError, match="min_resource is 10, .* max_resource = 9"):
+def test_a_minimum_beyond_the_maximum_names_both():
+    with pytest.raises(InvalidArgumentError, match=r"min_resource is 10, .* max_resource = 9"):
         Ladder.between(10, 9, eta=3)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from core.stories import Story, curves, drive, recorded, snapshot, study_of
@@ -48,14 +49,25 @@ def test_replaying_nothing_gives_a_fresh_engine():
 
 # ---- what does not fit is named ------------------------------------------------------------------
 
-STUDY, _, LOG = recorded(PASHA(max_resource=9, eta=2, ranking=Exact()), VALUES, workers=3)
+SMALL = PASHA(max_resource=9, eta=2, ranking=Exact())
 PLAIN = [Wait(), Done("enough"), Continue(), Pause(), Stop(), Noted()]
 
 
-def mismatch(log, study=STUDY):
+@cache
+def entries():
+    return tuple(recorded(SMALL, VALUES, workers=3)[2].read_from())
+
+
+def mismatch(log, study=None):
     with pytest.raises(ReplayMismatchError) as caught:
-        replay(study, log)
+        replay(study or study_of(SMALL, VALUES), log)
     return caught.value
+
+
+def places(data, wanted=lambda _event, _decision: True):
+    """A place in the log."""
+    found = [index for index, entry in enumerate(entries()) if wanted(*entry)]
+    return data.draw(st.sampled_from(found), label="place")
 
 
 def altered(decision, how):
@@ -75,9 +87,9 @@ def altered(decision, how):
     return others[how % len(others)]
 
 
-@given(position=st.integers(0, len(LOG) - 1), how=st.integers(0, 29))
-def test_an_altered_decision_is_named_with_its_place(position, how):
-    log = list(LOG.read_from())
+@given(data=st.data(), how=st.integers(0, 29))
+def test_an_altered_decision_is_named_with_its_place(data, how):
+    position, log = places(data), list(entries())
     event, decision = log[position]
     log[position] = (event, altered(decision, how))
     error = mismatch(log)
@@ -89,29 +101,27 @@ def test_an_altered_decision_is_named_with_its_place(position, how):
 
 @given(st.data())
 def test_a_missing_request_or_end_is_found_at_its_place_or_later(data):
-    entries = list(LOG.read_from())
-    vital = [
-        index
-        for index, (event, decision) in enumerate(entries)
-        if isinstance(decision, Run) or isinstance(event, JobEnded)
-    ]
-    position = data.draw(st.sampled_from(vital))
-    assert mismatch(entries[:position] + entries[position + 1 :]).index >= position
+    position = places(
+        data, lambda event, told: isinstance(told, Run) or isinstance(event, JobEnded)
+    )
+    log = entries()
+    assert mismatch(log[:position] + log[position + 1 :]).index >= position
 
 
-@given(st.integers(0, len(LOG) - 1))
-def test_an_entry_told_twice_is_found_at_the_second_unless_it_may_happen_twice(position):
-    entries = list(LOG.read_from())
-    event, decision = entries[position]
-    twice = [*entries[: position + 1], *entries[position:]]
+@given(st.data())
+def test_an_entry_told_twice_is_found_at_the_second_unless_it_may_happen_twice(data):
+    position, log = places(data), entries()
+    event, decision = log[position]
+    twice = [*log[: position + 1], *log[position:]]
     if isinstance(event, JobEnded) or isinstance(decision, Run):
         error = mismatch(twice)
         assert error.index == position + 1
         assert isinstance(error.replayed, IllegalEventError) == isinstance(event, JobEnded)
     elif isinstance(decision, (Continue, Pause, Stop)):
         # Then the second report is a repeated or a late one.
-        again = [*entries[: position + 1], (event, decision)]
-        assert snapshot(replay(STUDY, again)) == snapshot(replay(STUDY, entries[: position + 1]))
+        study, once = study_of(SMALL, VALUES), log[: position + 1]
+        again = replay(study, [*once, (event, decision)])
+        assert snapshot(again) == snapshot(replay(study, once))
 
 
 def test_an_altered_report_is_found_where_it_first_changes_a_decision():
@@ -128,9 +138,9 @@ def test_an_altered_report_is_found_where_it_first_changes_a_decision():
 
 def test_a_log_of_another_study_is_refused():
     other = study_of(PASHA(max_resource=9, eta=3, ranking=Exact()), VALUES)
-    error = mismatch(LOG.read_from(), other)
+    error = mismatch(entries(), other)
     assert "belongs to another study" in str(error)
-    first = next(i for i, (_, d) in enumerate(LOG.entries) if isinstance(d, Run) and d.job.start)
+    first = next(i for i, (_, d) in enumerate(entries()) if isinstance(d, Run) and d.job.start)
     assert error.index == first  # η = 2 promotes earlier than η = 3
 
 

@@ -11,9 +11,9 @@ from rungwise.core.rungs import FloorCut, QuantileCut, Rung
 
 INF = math.inf
 CUTS = {
-    "floor": lambda eta: FloorCut(eta),
+    "floor": FloorCut,
     "floor, at least 1": lambda eta: FloorCut(eta, at_least=1),
-    "quantile": lambda eta: QuantileCut(eta),
+    "quantile": QuantileCut,
     "quantile, at least 1": lambda eta: QuantileCut(eta, at_least=1),
 }
 
@@ -131,9 +131,9 @@ def test_equal_losses_are_all_within_the_quantile():
     assert [rung.take(), rung.take(), rung.take(), rung.take()] == [0, 1, 2, None]
 
 
-@pytest.mark.parametrize("cut", [FloorCut(2), FloorCut(2, at_least=1), QuantileCut(2)], ids=repr)
+@pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
 def test_an_infinite_loss_is_never_offered_nor_included_even_when_all_are(cut):
-    rung = Rung(1, cut)
+    rung = Rung(1, cut(2))
     for trial in range(4):
         rung.enter(trial, INF)
         rung.offer(trial)

@@ -35,7 +35,16 @@ CRITERIA = {
     ("rrr", 1.0, 0.05): RRR(),
     ("arrr", 0.5, 0.25): ARRR(0.5, 0.25),
 }
-LADDERS = [(1, 9, 3), (1, 8, 2), (1, 20, 3), (2, 9, 2), (2, 12, 3), (1, 16, 4), (1, 12, 2), (3, 3, 2)]
+LADDERS = [
+    (1, 9, 3),
+    (1, 8, 2),
+    (1, 20, 3),
+    (2, 9, 2),
+    (2, 12, 3),
+    (1, 16, 4),
+    (1, 12, 2),
+    (3, 3, 2),
+]
 ladder = st.sampled_from(LADDERS)
 promote = st.sampled_from(["floor", "quantile"])
 
@@ -155,7 +164,9 @@ class Machine(RuleBasedStateMachine):
         k = levels.index(until) - 1
         rung = rungs_of(self.engine)[trial.bracket][k].losses
         sent = [
-            t for t in model.trials if t.bracket == trial.bracket and (k == 0 or levels[k] in t.aims)
+            t
+            for t in model.trials
+            if t.bracket == trial.bracket and (k == 0 or levels[k] in t.aims)
         ]
         assert {t.id for t in sent} <= set(rung)
         assert trial.state is State.PAUSED
@@ -176,10 +187,13 @@ class Machine(RuleBasedStateMachine):
         """The ordinary course of things, so that studies get somewhere."""
         rng = np.random.default_rng(seed)
         self.ask(6)
-        for trial in self.running():
-            while trial.state is State.RUNNING and rng.random() < 0.95:
-                resource = trial.furthest + float(rng.choice(steps))
-                self.reports(trial, resource, int(rng.integers(64)) / 64)
+        for _ in range(30):
+            running = self.running()
+            if not running:
+                break
+            trial = running[int(rng.integers(len(running)))]
+            resource = trial.furthest + float(rng.choice(steps))
+            self.reports(trial, resource, int(rng.integers(64)) / 64)
             if trial.state is not State.RUNNING:
                 self.leave(trial, Cause.END)
 

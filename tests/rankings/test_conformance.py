@@ -1,6 +1,5 @@
 """One row a criterion."""
 
-
 from rungwise import rankings
 from rungwise.testing import RankingConformance
 

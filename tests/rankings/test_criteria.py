@@ -22,6 +22,7 @@ from rungwise.rankings import (
     SoftSigma,
     Standing,
 )
+from rungwise.rankings.base import GivenNoise
 
 NAN, INF = math.nan, math.inf
 # Each with its name and parameters in the oracle.
@@ -45,7 +46,7 @@ CRITERIA = {
 
 
 def measure(criterion, top, below, goal="min"):
-    return criterion.judge(Standing.of(top, below, goal=goal), lambda: 0.0).measure
+    return criterion.judge(Standing.of(top, below, goal=goal), GivenNoise()).measure
 
 
 # ---- direct ranking ------------------------------------------------------------------------------
@@ -127,13 +128,14 @@ def test_noise_takes_epsilon_from_the_curves():
 
 
 def test_noise_is_only_asked_when_something_moved():
-    def never():
-        raise AssertionError("asked for ε without need")
+    class Never:
+        def covers(self, gap):
+            raise AssertionError("asked for ε without need")
 
     still, moved = Standing.of([1, 2], [3, 4]), Standing.of([2, 1], [3, 4])
     for criterion in (Noise(), Leader()):
-        assert criterion.judge(still, never).stable
-        assert criterion.judge(moved, lambda: 1.0).epsilon == 1.0
+        assert criterion.judge(still, Never()).stable
+        assert criterion.judge(moved, GivenNoise(1.0)).epsilon == 1.0
 
 
 # ---- overlap and regret --------------------------------------------------------------------------

@@ -124,9 +124,10 @@ class Engine:
         """Grows whenever a worker told to wait should ask again."""
         return self._settled + self.scheduler.version
 
-    def value_of(self, loss: float) -> float:
-        """A loss in the user's own sign."""
-        return self._sign * loss
+    @property
+    def best_value(self) -> float | None:
+        """The best value reported at any resource, in the user's own sign."""
+        return None if self.best is None else self._sign * self.best_loss
 
     def why(self) -> str:
         """Why the study ended and why the ceiling stands where it stands, in one sentence."""
