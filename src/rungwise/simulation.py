@@ -143,14 +143,13 @@ def result_of(engine: Engine, rows: Sequence[int], *, seconds: float) -> Simulat
     best = None
     if engine.best is not None and engine.best_value is not None:
         best = Best(rows[engine.best.id], engine.best_value, int(engine.best_resource))
-    jobs = sorted((job for trial in engine.trials for job in trial.jobs), key=lambda job: job.id)
     return SimulationResult(
         best=best,
         seconds=seconds,
         max_resource=int(max((trial.resource for trial in engine.trials), default=0)),
         resource_spent=int(engine.spent),
         reports=engine.reports,
-        jobs=[(rows[job.trial], int(job.start), int(job.until)) for job in jobs],
+        jobs=[(rows[job.trial], int(job.start), int(job.until)) for job in engine.jobs],
         ceilings=[(reports, int(level)) for reports, level in engine.scheduler.ceilings],
         epsilons=list(engine.scheduler.epsilons),
         why=engine.why(),

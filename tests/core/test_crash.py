@@ -23,7 +23,7 @@ from rungwise import (
     Hyperband,
     SuccessiveHalving,
 )
-from rungwise.core.decisions import Run
+from rungwise.core.decisions import Noted, Run
 from rungwise.core.replay import losses_of, replay
 from rungwise.core.trials import State
 from rungwise.rankings import Exact, SoftSigma
@@ -93,6 +93,23 @@ def test_with_one_worker_a_crash_anywhere_changes_nothing(recipe):
             again = (trial.id, trial.resource, trial.until)
             expected.insert(len(legs(at_crash)), again)
         assert legs(engine) == expected, prefix
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_a_second_crash_during_the_recovery_leaves_the_same_state(recipe):
+    study, _, log = recorded(recipe, VALUES, workers=4)
+    for prefix in range(0, len(log) + 1, 3):
+        at_once = replay(study, log.entries[:prefix])
+        lost = losses_of(at_once)
+        for event in lost:
+            at_once.handle(event)
+        for told in range(len(lost) + 1):
+            # The first few losses are in the log; the rest is found to be open again.
+            engine = replay(study, [*log.entries[:prefix], *((e, Noted()) for e in lost[:told])])
+            assert losses_of(engine) == lost[told:]
+            for event in losses_of(engine):
+                engine.handle(event)
+            assert snapshot(engine) == snapshot(at_once)
 
 
 def last_moment(entries):

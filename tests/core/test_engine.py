@@ -5,8 +5,8 @@ import math
 import pytest
 from core.stories import Story, snapshot
 
-from rungwise import ASHA, PASHA
-from rungwise.core.decisions import Continue, Noted, Pause, Stop
+from rungwise import ASHA, PASHA, SuccessiveHalving
+from rungwise.core.decisions import Continue, Noted, Pause, Stop, Wait
 from rungwise.core.trials import State
 from rungwise.rankings import Exact, Soft
 
@@ -135,6 +135,30 @@ def test_within_epsilon_the_ranking_counts_as_the_same():
         story.start(2)
         story.reach(2, {0: 0.2, 1: 0.1})
         assert story.engine.scheduler.ceilings == ceilings
+
+
+def test_trials_under_way_count_for_epsilon():
+    story = Story(PASHA(max_resource=27))  # levels 1, 3, …; ε from the noise in the curves
+    story.start(9)
+    story.reach(1, {0: 0.1, 1: 0.2, 2: 0.3} | dict.fromkeys(range(3, 9), 0.9))
+    assert [story.ask()[0] for _ in range(3)] == [0, 1, 2]
+    # 0 against 2, which has not arrived: - at 1, + at 1.5, - at 2; last of all 0.25 apart.
+    for resource, of_0, of_2 in ((1.5, 0.5, 0.25), (2, 0.125, 0.25), (2.5, 0.5, 0.25)):
+        story.report(2, resource, of_2)
+        story.report(0, resource, of_0)
+    story.reach(3, {0: 0.3, 1: 0.25})  # 0 and 1 swap, 0.1 apart at level 1
+    assert story.engine.scheduler.epsilons == [(17, 0.25)]
+    assert story.engine.scheduler.ceilings == [(0, 3)]
+
+
+def test_successive_halving_awaits_the_whole_rung_and_sends_no_diverged_trial_up():
+    story = Story(SuccessiveHalving(max_resource=3), trials=6)
+    story.start(6)
+    story.reach(1, {0: NAN, 1: NAN, 2: 0.5, 3: NAN, 4: NAN})
+    assert story.ask() == Wait()
+    story.fail(5)
+    assert story.ask() == (2, 1, 3)  # ⌊6/3⌋ = 2, but all others have diverged or failed
+    assert story.ask() == Wait()
 
 
 def test_without_pauses_a_trial_runs_on_while_it_is_among_the_best():

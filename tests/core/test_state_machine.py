@@ -187,7 +187,7 @@ class Machine(RuleBasedStateMachine):
         """The ordinary course of things, so that studies get somewhere."""
         rng = np.random.default_rng(seed)
         self.ask(6)
-        for _ in range(30):
+        for _ in range(80):
             running = self.running()
             if not running:
                 break
@@ -212,8 +212,13 @@ class Machine(RuleBasedStateMachine):
     def repeat(self, data, part):
         trial = self.choose(data, [trial for trial in self.running() if trial.curve])
         before = snapshot(self.engine)
-        assert self.story.report(trial.id, trial.furthest * part, -9.0) == Continue()
-        assert snapshot(self.engine) == before
+        told = self.story.report(trial.id, trial.furthest * part, -9.0)
+        if self.ended:
+            assert told == Pause()
+            trial.move(Cause.PAUSE)
+        else:
+            assert told == Continue()
+            assert snapshot(self.engine) == before
 
     @rule(data=st.data(), further=st.sampled_from([0, 1, 30]))
     @precondition(lambda self: self.settled())

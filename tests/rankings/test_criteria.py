@@ -1,6 +1,7 @@
 """Each criterion on plain arrays, with the numbers worked out by hand."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import oracle
@@ -117,6 +118,19 @@ def test_the_spread_leaves_out_diverged_configurations(criterion):
     # Of 0, 1 and inf below: 2σ = 1 and the only distance is 1; the swap moves by 1.
     assert criterion.stable([0.2, 0.1, 0.3], [0.0, 1.0, NAN])
     assert not criterion.stable([0.3, 0.2, 0.1, 0.4], [0.0, 0.5, 1.25, INF])
+
+
+@pytest.mark.parametrize("size", [120, 130, 151])
+def test_the_median_of_many_distances_is_the_same_whether_listed_or_counted(size):
+    rng = np.random.default_rng(size)
+    for _ in range(40):
+        below = np.sort(np.round(rng.random(size) * 16) / 16)
+        top = np.arange(size, dtype=float)
+        first, second = rng.choice(size, 2, replace=False)
+        top[[first, second]] = top[[second, first]]  # moves by the distance of these two
+        median = np.median([b - a for a, b in combinations(below, 2)])
+        moved = abs(below[first] - below[second])
+        assert SoftMedian().stable(top, below) == (moved <= median)
 
 
 def test_noise_takes_epsilon_from_the_curves():

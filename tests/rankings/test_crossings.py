@@ -175,6 +175,14 @@ def test_the_percentile_is_numpys_to_the_last_bit(values, percentile, copies):
     assert percentile_of(array, percentile) == np.percentile(array, percentile)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 64, 257, 1000])
+def test_the_percentile_rounds_as_numpy_does(size):
+    rng = np.random.default_rng(size)
+    for _ in range(200):
+        values, percentile = rng.random(size), float(rng.uniform(0, 100))
+        assert percentile_of(values, percentile) == np.percentile(values, percentile)
+
+
 # ---- whole studies -------------------------------------------------------------------------------
 
 # Steps between two reports of a trial: how often resources are common to two trials.
@@ -276,3 +284,30 @@ def test_many_trials_outgrow_every_array(batch, order):
                 assert noise.epsilon() == definition.epsilon
     definition.update(curves, 3, 27)
     assert noise.epsilon() == definition.epsilon > 0
+
+
+@pytest.mark.parametrize("percentile", [0, 50, 90, 100])
+def test_with_many_pairs_a_gap_is_judged_as_epsilon_would(percentile):
+    """Counting instead of sorting: the same answers, gaps equal to ε and repeated gaps included."""
+    rng = np.random.default_rng(3)
+    table = np.round(rng.random((30, 9)) * 32) / 32
+    jobs = [(trial, e) for trial in range(30) for e in range(9)]
+    curves = [Curve(trial) for trial in range(30)]
+    noise, definition = Crossings(percentile), Definition(percentile)
+    noise.watch(1, 9, curves)
+    kinds = set()
+    with mock.patch.object(crossings, "_MANY", 10):
+        for n, (trial, e) in enumerate(jobs):
+            curves[trial].report(e + 1, float(table[trial, e]))
+            noise.touch(curves[trial])
+            if n % 5 == 0:
+                definition.update(curves, 1, 9)
+                epsilon = definition.epsilon
+                around = [epsilon, np.nextafter(epsilon, 9), max(0.0, epsilon - 1 / 32), 0.5, 0.5]
+                for gap in (*around, *rng.permutation(around)):
+                    within, told = noise.covers(float(gap))
+                    assert within == (gap <= epsilon)
+                    assert told in (None, epsilon)
+                    kinds.add((within, told is None))
+    assert {(True, True), (True, False), (False, False)} >= kinds
+    assert (True, True) in kinds or percentile == 0

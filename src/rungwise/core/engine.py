@@ -60,6 +60,7 @@ class Engine:
 
     Attributes:
         trials: every trial drawn, by id.
+        jobs: every job issued, by id.
         reports: the number of reports that brought something new.
         spent: the resource trained in total, as far as it was reported.
         ended: why the study is over, or None.
@@ -69,6 +70,7 @@ class Engine:
     def __init__(self, study: Study, *, proposer: Proposer | None = None) -> None:
         self.study = study
         self.trials: list[Trial] = []
+        self.jobs: list[Job] = []
         self.scheduler: Scheduler = study.scheduler.build(
             goal=study.goal, trials=study.limits.trials
         )
@@ -84,9 +86,11 @@ class Engine:
         self._watched = study.limits.watches_reports
         self._open: dict[int, Trial] = {}
         self._lost: deque[Trial] = deque()
-        self._jobs = 0
         self._settled = 0
         self._exhausted = False
+        limits = study.limits
+        self._limit = math.inf if limits.trials is None else limits.trials
+        self._last = limits.trials if limits.finish == "paper" else None
         self.proposer = proposer if proposer is not None else proposer_of(study, self.trials)
         self._handlers: dict[type, Callable[[Any], Decision]] = {
             Reported: self._reported,
@@ -207,14 +211,14 @@ class Engine:
         return self._next()
 
     def _next(self) -> Decision:
-        limit = self.study.limits.trials
-        may_draw = not self._exhausted and (limit is None or len(self.trials) < limit)
+        may_draw = len(self.trials) < self._limit
         move = self.scheduler.next_move(may_draw=may_draw)
         if isinstance(move, Draw):
             config = self.proposer(len(self.trials))
             if config is not None:
                 return self._draw(move, config)
             self._exhausted = True
+            self._limit = len(self.trials)
             move = self.scheduler.next_move(may_draw=False)
         if move is not None:
             return self._promote(move)
@@ -233,7 +237,7 @@ class Engine:
         trial = Trial(len(self.trials), dict(config), move.bracket)
         self.trials.append(trial)
         self.scheduler.started(trial)
-        if self.study.limits.finish == "paper" and len(self.trials) == self.study.limits.trials:
+        if len(self.trials) == self._last:
             self.ended = f"the last of {len(self.trials)} configurations to be drawn was started"
         return self._run(trial, move.until)
 
@@ -245,10 +249,10 @@ class Engine:
         trial.state = MOVES[trial.state, Cause.RUN]
         trial.until = until
         # A job carries a configuration of its own: whoever trains it may do with it what it likes.
-        job = Job(self._jobs, trial.id, dict(trial.config), trial.resource, until)
+        job = Job(len(self.jobs), trial.id, dict(trial.config), trial.resource, until)
+        self.jobs.append(job)
         trial.jobs.append(job)
         self._open[job.id] = trial
-        self._jobs += 1
         return Run(job)
 
     # -- ends ----------------------------------------------------------------------------------
@@ -279,11 +283,9 @@ class Engine:
     def _story_of(self, event: Event) -> list[str]:
         """The story of the trial that an event speaks of, as far as there is one."""
         number = getattr(event, "job", None)
-        owners = (
-            t for t in self.trials for job in t.jobs if job.id == number and type(number) is int
-        )
-        owner = next(owners, None)
-        return [] if owner is None else owner.story(self._sign)
+        if type(number) is not int or not 0 <= number < len(self.jobs):
+            return []
+        return self.trials[self.jobs[number].trial].story(self._sign)
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}

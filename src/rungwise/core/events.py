@@ -63,27 +63,26 @@ Event = JobRequested | Reported | JobEnded | JobFailed | JobLost
 
 def flaw_of(event: Event) -> str | None:
     """Which of an event's own fields breaks a rule, and how; None when all are legal."""
-    if type(event) is Reported:
-        return _flaw_of_report(event)
-    if not _lies_within(event.at, 0, math.inf):
+    at = event.at
+    if not (_is_number(at) and 0 <= at < math.inf):
         return "its time must be a finite, non-negative number"
-    if not isinstance(event, JobRequested) and type(event.job) is not int:
+    if isinstance(event, JobRequested):
+        return None
+    if type(event.job) is not int:
         return "its job must be a whole number"
+    if isinstance(event, Reported):
+        return _flaw_of_report(event)
     reason: object = getattr(event, "reason", "")
     return None if isinstance(reason, str) else "its reason must be text"
 
 
 def _flaw_of_report(event: Reported) -> str | None:
-    # Written out for speed: this runs for every report.
-    value, resource, at, cost = event.value, event.resource, event.at, event.cost
-    if type(event.job) is not int:
-        return "its job must be a whole number"
-    if type(value) is not float and not _is_number(value):
+    if not _is_number(event.value):
         return "its value must be a plain number (NaN is one)"
-    if not (_is_number(resource) and 0 < resource <= FURTHEST):
+    if not (_is_number(event.resource) and 0 < event.resource <= FURTHEST):
         return f"its resource must be a plain number above 0 and up to {FURTHEST}"
-    if not (_lies_within(at, 0, math.inf) and (cost == 0.0 or _lies_within(cost, 0, math.inf))):
-        return "its time and cost must be finite, non-negative numbers"
+    if not (_is_number(event.cost) and 0 <= event.cost < math.inf):
+        return "its cost must be a finite, non-negative number"
     return None
 
 
@@ -91,8 +90,5 @@ def _is_number(value: Any) -> bool:
     kind = type(value)
     if kind is float or kind is int:
         return True
+    # NumPy's float64 is a float; its other kinds round differently, and bools are no numbers.
     return isinstance(value, (int, float)) and kind is not bool
-
-
-def _lies_within(value: Any, low: float, high: float) -> bool:
-    return _is_number(value) and low <= value < high

@@ -104,17 +104,15 @@ class Rung:
         assert trial not in self.losses, f"trial {trial} is in rung {self.level} already"
         self.losses[trial] = loss
         best, rest = self._best, self._rest
-        size = self._cut.size(len(self.losses))
-        negated = (-loss, -trial)
-        if size > len(best):
+        if self._cut.size(len(self.losses)) > len(best):
             # The best part grows by one: the better of the arrival and the best of the rest.
             heappush(best, _negate(heappushpop(rest, (loss, trial))))
-        elif best and negated > best[0]:
-            heappush(rest, _negate(heappushpop(best, negated)))
+        elif best and (-loss, -trial) > best[0]:
+            heappush(rest, _negate(heappushpop(best, (-loss, -trial))))
         else:
             heappush(rest, (loss, trial))
-        if best:
-            self._edge = self._cut.edge(_negate(best[0]))
+            return  # the best part is as it was
+        self._edge = self._cut.edge(_negate(best[0]))
 
     def offer(self, trial: int) -> None:
         """A trial of this rung waits here for promotion; one with infinite loss never does."""

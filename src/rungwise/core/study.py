@@ -62,13 +62,16 @@ def _must_be(name: str, value: Any, kind: type, words: str) -> None:
         raise InvalidArgumentError(name, value, f"it must be {words}")
 
 
+_PLAIN = frozenset({str, bool, int, float, type(None)})
+
+
 def _plain_config(config: Any) -> dict[str, Any]:
     """A configuration that JSON can hold without loss."""
     if not isinstance(config, Mapping):
         raise InvalidArgumentError("initial", config, "a configuration must be a dict")
     for name, value in config.items():
-        plain = value is None or type(value) in (str, bool, int, float)
-        if not (isinstance(name, str) and plain and value == value):  # noqa: PLR0124 - not NaN
+        # NaN is not equal to itself, so a log would not come back as it was.
+        if type(value) not in _PLAIN or type(name) is not str or value != value:  # noqa: PLR0124
             rule = "a configuration must map names to plain text, numbers, bools or None"
             raise InvalidArgumentError("initial", config, rule)
     return dict(config)

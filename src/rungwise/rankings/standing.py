@@ -70,9 +70,10 @@ class Standing:
             self._by_top = np.concatenate([self._by_top, np.empty_like(self._by_top)], axis=1)
             self._by_below = np.concatenate([self._by_below, np.empty_like(self._by_below)], axis=1)
         self.members.add(trial)
-        row = (top, below, trial)
-        _insert(self._by_top, n, _place(self._keys_top, (top, trial)), row)
-        _insert(self._by_below, n, _place(self._keys_below, (below, trial)), row)
+        place = _place(self._keys_top, (top, trial))
+        _insert(self._by_top, n, place, top, below, trial)
+        place = _place(self._keys_below, (below, trial))
+        _insert(self._by_below, n, place, top, below, trial)
         self.size = n + 1
 
     @property
@@ -112,7 +113,7 @@ class Standing:
         a, b = self.below_in_top_order, self.below
         # Ascending: an infinite loss is at the end. Losses so large that a difference overflows
         # are as good as infinite.
-        if b[-1] > _HUGE or b[0] < -_HUGE:
+        if self._keys_below[-1][0] > _HUGE or self._keys_below[0][0] < -_HUGE:
             with np.errstate(over="ignore"):
                 moved = a != b
                 return float(np.abs(a[moved] - b[moved]).max(initial=0.0))
@@ -125,6 +126,10 @@ def _place(keys: list[tuple[float, int]], key: tuple[float, int]) -> int:
     return place
 
 
-def _insert(rows: Floats, n: int, place: int, values: tuple[float, float, int]) -> None:
-    rows[:, place + 1 : n + 1] = rows[:, place:n]
-    rows[:, place] = values
+def _insert(rows: Floats, n: int, place: int, top: float, below: float, trial: int) -> None:
+    if place < n:
+        rows[:, place + 1 : n + 1] = rows[:, place:n]
+    # One by one: making an array of three numbers takes longer than setting them.
+    rows[0, place] = top
+    rows[1, place] = below
+    rows[2, place] = trial
