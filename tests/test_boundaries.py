@@ -14,6 +14,7 @@ PURE = ("core", "schedulers", "rankings", "space", "searchers")
 ALLOWED = {
     "__future__",
     "abc",
+    "array",
     "bisect",
     "collections",
     "contextlib",

@@ -55,7 +55,7 @@ class Story:
         return [self.ask()[0] for _ in range(number)]
 
     def job(self, trial):
-        return self.engine.trials[trial].jobs[-1].id
+        return self.engine.jobs_of(trial)[-1].id
 
     def report(self, trial, resource, value, **more):
         return self.send(Reported(self.job(trial), resource, value, **more))

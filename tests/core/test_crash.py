@@ -74,7 +74,7 @@ def outcome(engine):
 
 def legs(engine):
     """(trial, start, until) in the order issued."""
-    jobs = sorted((job for trial in engine.trials for job in trial.jobs), key=lambda job: job.id)
+    jobs = engine.jobs
     return [(job.trial, job.start, job.until) for job in jobs]
 
 
@@ -121,7 +121,7 @@ def nothing_thrown_away(engine, entries):
     moment = last_moment(entries)
     issued = {decision.job.id: event.at for event, decision in entries if isinstance(decision, Run)}
     return all(
-        issued[trial.jobs[-1].id] == moment
+        issued[engine.jobs_of(trial.id)[-1].id] == moment
         for trial in engine.trials
         if trial.state is State.RUNNING
     )

@@ -66,7 +66,7 @@ def test_a_lost_job_is_issued_again_before_anything_else_and_from_the_last_repor
     assert story.ask() == (4, 0.5, 1)  # in the order in which they were lost
     assert story.ask() == (3, 0, 1)
     assert story.ask() == (0, 1, 3)  # only then the best of the rung
-    assert [job.id for job in story.engine.trials[4].jobs] == [4, 5]
+    assert [job.id for job in story.engine.jobs_of(4)] == [4, 5]
     assert story.state(4) is State.RUNNING
 
 

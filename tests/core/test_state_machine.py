@@ -272,7 +272,9 @@ class Machine(RuleBasedStateMachine):
     def nobody_has_two_open_jobs(self):
         on_workers = sorted(trial.id for trial in self.engine._open.values())
         assert on_workers == [trial.id for trial in self.model.open()]
-        assert all(trial.jobs[-1].id == job for job, trial in self.engine._open.items())
+        assert all(
+            self.engine.jobs_of(trial.id)[-1].id == job for job, trial in self.engine._open.items()
+        )
 
     @invariant()
     def rungs_hold_the_first_report_at_or_beyond_their_level(self):

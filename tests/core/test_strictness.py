@@ -69,7 +69,7 @@ def test_flawed_events_are_refused_and_change_nothing(event, limits):
     with pytest.raises(IllegalEventError):
         engine.handle(event)
     assert (engine.reports, engine.spent, engine.cost, engine.open_jobs) == (0, 0, 0, [0])
-    assert engine.trials[0].resources == []
+    assert list(engine.trials[0].resources) == []
     assert engine.handle(Reported(0, 1, 0.1, at=1.0, cost=1)) == Pause()
 
 
@@ -91,7 +91,7 @@ def test_stories_are_told_in_the_users_sign():
 def test_a_whole_number_beyond_all_floats_ranks_last():
     engine = running_engine()
     engine.handle(Reported(0, 1, 10**400))
-    assert engine.trials[0].losses == [math.inf]
+    assert list(engine.trials[0].losses) == [math.inf]
     assert engine.best is None
 
 

@@ -73,9 +73,9 @@ def test_a_trial_tells_its_story_in_order():
     trial = Trial(3, {"lr": 0.1}, bracket=0)
     trial.state = State.FAILED
     trial.note = "out of memory"
-    trial.jobs = [Job(5, 3, trial.config, 0, 1), Job(9, 3, trial.config, 1, 3)]
+    jobs = [Job(5, 3, trial.config, 0, 1), Job(9, 3, trial.config, 1, 3)]
     trial.resource, trial.resources, trial.losses = 2, [1, 2], [0.75, 0.5]
-    assert trial.story() == [
+    assert trial.story(jobs) == [
         "trial 3 was drawn with {'lr': 0.1}",
         "job 5 was to train it from 0 to 1",
         "job 9 was to train it from 1 to 3",

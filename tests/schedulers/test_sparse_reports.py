@@ -40,13 +40,13 @@ def test_a_report_beyond_several_levels_enters_all_of_them():
     rungs = engine.scheduler.rungs
     assert [len(rung) for rung in rungs[:3]] == [6, 6, 6]
     assert rungs[0].losses == rungs[1].losses == rungs[2].losses
-    assert engine.trials[2].jobs[1].until == 27  # nobody is promoted to where it is already
+    assert engine.jobs_of(2)[1].until == 27  # nobody is promoted to where it is already
 
 
 def test_halving_takes_what_was_reported_beyond_the_next_level():
     engine = study_with_reports_every(10, rw.SuccessiveHalving(max_resource=27), trials=27)
     assert [len(rung) for rung in engine.scheduler.rungs] == [27, 9, 3, 1]
-    assert [job.until for job in engine.trials[-1].jobs] == [1, 27]
+    assert [job.until for job in engine.jobs_of(26)] == [1, 27]
 
 
 @pytest.mark.parametrize("step", [0.25, 0.5])

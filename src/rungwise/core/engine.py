@@ -123,6 +123,10 @@ class Engine:
         """The jobs that are on workers, in the order issued."""
         return list(self._open)
 
+    def jobs_of(self, trial: int) -> list[Job]:
+        """The jobs issued for a trial, in order."""
+        return [job for job in self.jobs if job.trial == trial]
+
     @property
     def version(self) -> int:
         """Grows whenever a worker told to wait should ask again."""
@@ -234,7 +238,7 @@ class Engine:
         return f"{drawn} {were} evaluated{whole} and nothing more was promotable"
 
     def _draw(self, move: Draw, config: Config) -> Decision:
-        trial = Trial(len(self.trials), dict(config), move.bracket)
+        trial = Trial(len(self.trials), config, move.bracket)
         self.trials.append(trial)
         self.scheduler.started(trial)
         if len(self.trials) == self._last:
@@ -251,7 +255,6 @@ class Engine:
         # A job carries a configuration of its own: whoever trains it may do with it what it likes.
         job = Job(len(self.jobs), trial.id, dict(trial.config), trial.resource, until)
         self.jobs.append(job)
-        trial.jobs.append(job)
         self._open[job.id] = trial
         return Run(job)
 
@@ -285,7 +288,8 @@ class Engine:
         number = getattr(event, "job", None)
         if type(number) is not int or not 0 <= number < len(self.jobs):
             return []
-        return self.trials[self.jobs[number].trial].story(self._sign)
+        trial = self.trials[self.jobs[number].trial]
+        return trial.story(self.jobs_of(trial.id), self._sign)
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}

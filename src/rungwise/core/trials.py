@@ -6,7 +6,8 @@ Law of this file: which state follows which is data (:data:`MOVES`); no other co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from enum import Enum, unique
 from typing import Any
 
@@ -90,14 +91,12 @@ class Trial:
         resource: the furthest resource reported.
         resources: the resources reported, ascending.
         losses: the losses there, always minimised, +inf for NaN and ±inf.
-        jobs: the jobs issued for it.
     """
 
     __slots__ = (
         "bracket",
         "config",
         "id",
-        "jobs",
         "losses",
         "note",
         "resource",
@@ -115,9 +114,10 @@ class Trial:
         self.rung = -1
         self.until: float = 0
         self.resource: float = 0
-        self.resources: list[float] = []
-        self.losses: list[float] = []
-        self.jobs: list[Job] = []
+        # Arrays of plain doubles: a third of the memory of lists, and nothing for the garbage
+        # collector to walk through again and again.
+        self.resources = array("d")
+        self.losses = array("d")
         self.note = ""
 
     def __repr__(self) -> str:
@@ -128,11 +128,16 @@ class Trial:
         """Whether it failed for good."""
         return self.state is State.FAILED
 
-    def story(self, sign: float = 1.0) -> list[str]:
-        """What happened to it, one sentence each; the sign turns losses into values."""
+    def story(self, jobs: Sequence[Job] = (), sign: float = 1.0) -> list[str]:
+        """What happened to it, one sentence each.
+
+        Args:
+            jobs: the jobs issued for it.
+            sign: turns losses into values.
+        """
         told = [f"trial {self.id} was drawn with {dict(self.config)}"]
         told += [
-            f"job {job.id} was to train it from {job.start:g} to {job.until:g}" for job in self.jobs
+            f"job {job.id} was to train it from {job.start:g} to {job.until:g}" for job in jobs
         ]
         if self.resources:
             told.append(
