@@ -80,3 +80,12 @@ def test_the_version_is_in_the_changelog_and_the_citation():
     version = rungwise.__version__
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_no_page_has_holes_left_to_fill():
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"\b[A-Z]+_[A-Z_]+\b(?!`)", re.sub(r"`[^`]*`|```.*?```", "", text)), (
+            page
+        )
+        assert "TODO" not in text

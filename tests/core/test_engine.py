@@ -137,8 +137,9 @@ def test_within_epsilon_the_ranking_counts_as_the_same():
         assert story.engine.scheduler.ceilings == ceilings
 
 
-def test_trials_under_way_count_for_epsilon():
-    story = Story(PASHA(max_resource=27))  # levels 1, 3, …; ε from the noise in the curves
+@pytest.mark.parametrize(("check", "rises"), [("rung", []), ("report", [(19, 9)])])
+def test_trials_under_way_count_for_epsilon(check, rises):
+    story = Story(PASHA(max_resource=27, check=check))  # levels 1, 3, …; ε from the curves
     story.start(9)
     story.reach(1, {0: 0.1, 1: 0.2, 2: 0.3} | dict.fromkeys(range(3, 9), 0.9))
     assert [story.ask()[0] for _ in range(3)] == [0, 1, 2]
@@ -146,9 +147,12 @@ def test_trials_under_way_count_for_epsilon():
     for resource, of_0, of_2 in ((1.5, 0.5, 0.25), (2, 0.125, 0.25), (2.5, 0.5, 0.25)):
         story.report(2, resource, of_2)
         story.report(0, resource, of_0)
+    story.report(0, 2.75, 0.3125)
     story.reach(3, {0: 0.3, 1: 0.25})  # 0 and 1 swap, 0.1 apart at level 1
-    assert story.engine.scheduler.epsilons == [(17, 0.25)]
+    assert story.engine.scheduler.epsilons == [(18, 0.25)]
     assert story.engine.scheduler.ceilings == [(0, 3)]
+    story.report(2, 2.75, 0.25)  # now ε = 0.0625, but who asks before someone arrives?
+    assert story.engine.scheduler.ceilings == [(0, 3), *rises]
 
 
 def test_successive_halving_awaits_the_whole_rung_and_sends_no_diverged_trial_up():

@@ -161,6 +161,8 @@ def test_a_budget_of_seconds_ends_the_study_at_a_request_or_a_report():
     assert story.report(0, 0.5, 0.1, at=59) == Continue()
     assert story.report(0, 0.75, 0.1, at=60) == Pause()
     assert story.report(1, 0.25, 0.1, at=60) == Pause()  # everyone else as well
+    assert [story.end(0), story.state(0)] == [Noted(), State.PAUSED]
+    assert story.rung(0) == {}  # it has reached no level, and waits for nothing
     assert isinstance(story.ask(at=61), Done)
 
 

@@ -185,6 +185,20 @@ def test_a_searcher_too_dear_to_ask_twice_is_left_alone():
     assert snapshot(again) == snapshot(story.engine)
 
 
+def test_the_end_of_the_searchers_proposals_is_replayed_without_asking_it():
+    study = replace(
+        study_of(SuccessiveHalving(max_resource=9), VALUES[:3]), limits=Limits(trials=9)
+    )
+    story = Story(None, study=study)
+    assert story.start(3) == [0, 1, 2]
+    assert story.ask() == Wait()  # there is no fourth
+    story.reach(1, {0: 0.1, 1: 0.2, 2: 0.3})
+    assert story.ask() == (0, 1, 3)
+    for propose in (True, False):
+        again = replay(study, story.log, propose=propose)
+        assert snapshot(again) == snapshot(story.engine)
+
+
 # ---- losses --------------------------------------------------------------------------------------
 
 

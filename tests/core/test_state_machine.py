@@ -1,6 +1,7 @@
 """Random studies, event by event, with everything checked after every step."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -120,6 +121,8 @@ class Machine(RuleBasedStateMachine):
         if isinstance(told, (Wait, Done)):
             assert expected in (None, "any")
             assert isinstance(told, Done) == (self.ended or not model.open())
+            if isinstance(told, Done) and not self.ended and model.kind == "synchronous":
+                self.check_that_all_were_promoted()
             self.ended = self.ended or isinstance(told, Done)
             return
         number, start, until = told
@@ -172,6 +175,12 @@ class Machine(RuleBasedStateMachine):
         assert trial.state is State.PAUSED
         assert trial.id in model.best_part(rung)
         assert len(set(rung) & {t.id for t in sent if until in t.aims}) < len(rung) // model.eta
+
+    def check_that_all_were_promoted(self):
+        """The best part of every rung is in the next one."""
+        for rungs in rungs_of(self.engine).values():
+            for lower, upper in pairwise(rungs):
+                assert set(self.model.best_part(lower.losses)) == set(upper.losses)
 
     @rule(data=st.data(), step=st.sampled_from([0.25, 0.5, 1, 1, 1, 2, 5, "level"]))
     @precondition(lambda self: self.running())

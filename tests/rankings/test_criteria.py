@@ -123,14 +123,17 @@ def test_the_spread_leaves_out_diverged_configurations(criterion):
 @pytest.mark.parametrize("size", [120, 130, 151])
 def test_the_median_of_many_distances_is_the_same_whether_listed_or_counted(size):
     rng = np.random.default_rng(size)
-    for _ in range(40):
-        below = np.sort(np.round(rng.random(size) * 16) / 16)
-        top = np.arange(size, dtype=float)
-        first, second = rng.choice(size, 2, replace=False)
-        top[[first, second]] = top[[second, first]]  # moves by the distance of these two
-        median = np.median([b - a for a, b in combinations(below, 2)])
-        moved = abs(below[first] - below[second])
-        assert SoftMedian().stable(top, below) == (moved <= median)
+    for grain in (16, 2**40):  # with ties, and without
+        below = np.sort(np.round(rng.random(size) * grain) / grain)
+        pairs = sorted(combinations(range(size), 2), key=lambda p: below[p[1]] - below[p[0]])
+        distances = [below[j] - below[i] for i, j in pairs]
+        middle = len(pairs) // 2
+        for place in (0, middle // 2, *range(middle - 4, middle + 4), len(pairs) - 1):
+            i, j = pairs[place]
+            top = np.arange(size, dtype=float)
+            top[[i, j]] = top[[j, i]]  # the ranking moves by the distance of these two
+            stable = distances[place] <= np.median(distances)
+            assert SoftMedian().stable(top, below) == stable, place
 
 
 def test_noise_takes_epsilon_from_the_curves():
