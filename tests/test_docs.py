@@ -5,6 +5,8 @@ import importlib
 import importlib.util
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,15 @@ def blocks(page, language):
 def test_python_examples_run(page, capsys):
     for code in blocks(page, "python"):
         exec(compile(code, str(page), "exec"), {"__name__": "example"})  # noqa: S102
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_example_scripts_run(path):
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, check=False, cwd=path.parent
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PASHA" in done.stdout or "The study ended" in done.stdout
 
 
 def test_there_are_examples():
