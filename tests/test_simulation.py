@@ -215,3 +215,50 @@ def test_broken_files_are_refused_by_name(tmp_path):
     np.save(tmp_path / "bare.npy", np.ones((2, 2)))
     with pytest.raises(rw.TableError, match="named arrays"):
         rw.Table.load(tmp_path / "bare.npy")
+
+
+def test_files_may_hold_several_tables(tmp_path):
+    path = tmp_path / "several.npz"
+    rng = np.random.default_rng(0)
+    values, seconds = rng.random((2, 4, 6)), rng.random((2, 4))
+    np.savez(path, accuracy=values, seconds=seconds, goal=np.array("max"))
+    table = rw.Table.load(path, key="accuracy", index=1, columns=slice(1, None))
+    assert np.array_equal(table.values, values[1, :, 1:])
+    assert np.array_equal(table.seconds, seconds[1])
+    assert table.goal == "max"
+    with pytest.raises(rw.TableError, match="index is 2, but accuracy holds 2 tables"):
+        rw.Table.load(path, key="accuracy", index=2)
+
+
+def test_seconds_are_cut_with_the_columns(tmp_path):
+    path = tmp_path / "one.npz"
+    rng = np.random.default_rng(0)
+    values = rng.random((4, 6))
+    np.savez(path, values=values, seconds=values)
+    table = rw.Table.load(path, columns=slice(2, 5))
+    assert np.array_equal(table.seconds, values[:, 2:5])
+    with pytest.raises(rw.TableError, match="holds a single table"):
+        rw.Table.load(path, index=0)
+
+
+def test_masked_and_object_arrays_are_read_as_they_are_meant():
+    masked = np.ma.masked_array([[1.0, -5.0]], mask=[[False, True]])
+    assert np.array_equal(rw.Table(masked).values, [[1.0, math.nan]], equal_nan=True)
+    ragged = np.empty(2, dtype=object)
+    ragged[:] = [[1.0, 2.0], [3.0]]
+    assert np.array_equal(rw.Table(ragged).values, [[1, 2], [3, math.nan]], equal_nan=True)
+    with pytest.raises(rw.TableError, match="must hold numbers"):
+        rw.Table(np.array([[1 + 2j]]))
+    with pytest.raises(rw.TableError, match="nested otherwise"):
+        rw.Table([[[1.0]]])
+
+
+def test_tables_may_know_their_configurations():
+    space = {"lr": rw.Float(1e-5, 1, log=True)}
+    table = rw.Table(
+        [[1.0], [2.0]], configs=[{"lr": 0.1}, {"lr": 1}], space=space, names=["a", "b"]
+    )
+    assert table.configs == ({"lr": 0.1}, {"lr": 1.0})
+    assert "2 rows × 1 resources" in repr(table)
+    with pytest.raises(rw.SpaceError, match="lr is 5"):
+        rw.Table([[1.0]], configs=[{"lr": 5}], space=space)
