@@ -230,3 +230,13 @@ def test_reading_starts_where_it_is_told_to():
     assert list(log.read_from(2)) == [(JobLost(1), Noted())]
     assert list(log.read_from()) == log.entries
     assert list(log.read_from(3)) == []
+
+
+def test_what_stands_beside_a_job_or_an_entry_is_refused():
+    job = {"kind": "Job", "id": 0, "trial": 0, "config": {}, "start": 0, "until": 1}
+    with pytest.raises(SchemaError, match="exactly a job"):
+        decision_from_json({"kind": "Run", "x": 1, "job": job})
+    header = next(MemoryLog().to_lines())
+    entry = {"event": {"kind": "JobRequested", "at": 0.0}, "decision": {"kind": "Wait"}, "x": 1}
+    with pytest.raises(SchemaError, match="Line 2 of the log"):
+        MemoryLog.from_lines([header, json.dumps(entry)])

@@ -315,3 +315,13 @@ def test_the_best_is_the_best_value_at_any_resource_by_the_lower_id_and_the_earl
     assert (engine.best.id, engine.best_resource) == (0, 0.75)
     story.report(0, 1, 0.0625)
     assert (engine.best.id, engine.best_resource, engine.best_value) == (0, 1, 0.0625)
+
+
+def test_sparse_and_diverged_reports_together_do_not_break_the_check():
+    story = Story(PASHA(max_resource=9))
+    story.start(7)
+    story.reach(1, {0: 0.2, 1: 0.1} | dict.fromkeys(range(2, 6), math.nan))
+    assert story.start(2) == [1, 0]
+    story.reach(3, {1: math.nan})
+    story.reach(5, {6: 0.9})  # its first report is beyond level 3 already
+    assert story.report(0, 3, math.nan) == Pause()

@@ -199,3 +199,10 @@ def test_recipes_hold_plain_numbers():
     assert type(recipe.ranking.epsilon) is float
     assert type(rw.FixedResource(np.int64(3)).resource) is int
     assert isinstance(Engine(study()).handle(JobRequested()), Run)
+
+
+def test_costs_add_up_with_or_without_a_budget():
+    engine = running_engine()
+    engine.handle(Reported(0, 0.25, 0.1, cost=2))
+    engine.handle(Reported(0, 0.5, 0.1, cost=0.5))
+    assert engine.cost == 2.5

@@ -60,6 +60,11 @@ def epsilon_of(*curves, floor=1, cap=9, percentile=100):
     return noise.epsilon()
 
 
+def test_trials_seen_only_beyond_the_top_level_give_no_noise():
+    assert epsilon_of({5: 0.5}, floor=1, cap=3) == 0.0
+    assert epsilon_of({5: 0.5}, {4: 0.1}, floor=1, cap=3) == 0.0
+
+
 def dense(*losses):
     return dict(enumerate(losses, start=1))
 
@@ -218,19 +223,18 @@ def play(study, asked):
     """(ε of Crossings, ε of the definition) wherever Crossings is asked."""
     trials, reports, raises, percentile = study
     levels = [1, 3, 9, 27]
-    curves = [Curve(k, [0.5], [k / 8]) for k in range(trials)]
+    curves = [Curve(k, [], []) for k in range(trials)]
     noise, definition = Crossings(percentile), Definition(percentile)
     noise.watch(levels[0], levels[1], curves)
     seen, rung = [], 1
     for n, (trial, step, loss) in enumerate(reports):
         if n in raises:
-            # A check that raises the ceiling has asked for ε.
-            seen.append((noise.epsilon(), definition.epsilon))
             rung += 1
             noise.watch(levels[rung - 1], levels[rung], curves)
             definition.update(curves, levels[rung - 1], levels[rung])
         curve = curves[trial]
-        curve.report(curve.resources[-1] + step, loss)
+        # The first report may lie beyond several levels.
+        curve.report(curve.resources[-1] + step if curve.resources else 4 * step, loss)
         noise.touch(curve)
         definition.update(curves, levels[rung - 1], levels[rung])
         if n in asked:

@@ -68,7 +68,9 @@ def decision_to_json(decision: Decision) -> dict[str, Any]:
 def decision_from_json(data: Mapping[str, Any]) -> Decision:
     """The decision that :func:`decision_to_json` wrote."""
     if data.get("kind") == "Run":
-        return Run(_job(data.get("job")))
+        if set(data) != {"kind", "job"}:
+            raise SchemaError(f"Run must have exactly a job, not {sorted(set(data) - {'kind'})}.")
+        return Run(_job(data["job"]))
     return cast("Decision", _unpack(data, _DECISIONS, "decision"))
 
 

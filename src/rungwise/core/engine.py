@@ -160,6 +160,7 @@ class Engine:
             return CONTINUE if self.ended is None else self._settle(trial, PAUSE)
         self.reports += 1
         self.spent += resource - trial.resource
+        self.cost += event.cost
         trial.resource = resource
         trial.resources.append(resource)
         trial.losses.append(loss)
@@ -192,7 +193,6 @@ class Engine:
             self.best, self.best_loss, self.best_resource = trial, loss, resource
 
     def _watch(self, event: Reported, loss: float) -> None:
-        self.cost += event.cost
         if self.ended is None:
             if loss <= self._target:
                 self.ended = f"the target {self.study.limits.target:g} was reached"

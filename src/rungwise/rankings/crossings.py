@@ -50,7 +50,7 @@ class Crossings:
     def __init__(self, percentile: float) -> None:
         self._percentile = percentile
         self._epsilon = 0.0
-        self.watch(0, math.inf, ())
+        self._start_over(0, math.inf)
 
     def watch(self, floor: float, cap: float, trials: Iterable[Curve]) -> None:
         """Look at another pair of rungs from now on; ε keeps its value for the time being.
@@ -60,6 +60,12 @@ class Crossings:
             cap: level K.
             trials: those that may have reported beyond the floor already.
         """
+        self.epsilon()  # the value to keep is that of the last report
+        self._start_over(floor, cap)
+        for trial in trials:
+            self.touch(trial)
+
+    def _start_over(self, floor: float, cap: float) -> None:
         self._floor = floor
         self._cap = cap
         self._touched: dict[int, Curve] = {}
@@ -74,8 +80,6 @@ class Crossings:
         self._passing: list[Floats] = []  # distances of pairs with a trial under way
         self._stale = False  # distances have changed since ε was worked out
         self._gap, self._gap_count, self._gap_seen = math.nan, 0, 0
-        for trial in trials:
-            self.touch(trial)
 
     def touch(self, trial: Curve) -> bool:
         """A trial has a new report; whether that can matter for ε."""
@@ -237,6 +241,9 @@ def criss_crossed(some: Floats, others: Floats) -> tuple[Floats, NDArray[np.bool
     Returns:
         [k, m] distances at the last common resource, and whether the pair criss-crossed.
     """
+    if some.shape[-1] < 3:  # too few resources to swap twice; maybe none at all
+        nothing = np.zeros((len(some), len(others)))
+        return nothing, nothing > 0
     with np.errstate(over="ignore"):  # losses near the end of the floats
         difference = some[:, None, :] - others[None, :, :]
     ahead = difference > 0

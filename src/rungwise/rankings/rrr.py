@@ -80,12 +80,12 @@ def weighted_regret(standing: Standing, p: float, *, absolute: bool) -> float:
     differ = mine != theirs
     if not differ.any():
         return 0.0
+    weights = rank_weights(p, mine.size)
+    counted = differ & (weights > 0)
+    weights, mine, theirs = weights[counted], mine[counted], theirs[counted]
     if np.isinf(theirs[np.isfinite(mine)]).any():
         return math.inf
-    weights = rank_weights(p, mine.size)[differ]
-    mine, theirs = mine[differ], theirs[differ]
-    gap = np.abs(theirs - mine) if absolute else theirs - mine
-    counted = weights > 0
     # A score of 0 makes a relative regret infinite; two of opposite sign make it NaN: unstable.
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float((weights[counted] * (gap[counted] / np.abs(mine[counted]))).sum())
+        gap = np.abs(theirs - mine) if absolute else theirs - mine
+        return float((weights * (gap / np.abs(mine))).sum())

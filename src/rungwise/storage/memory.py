@@ -110,10 +110,13 @@ def _line(data: Any) -> str:
 
 def _parse(line: str, number: int) -> Entry:
     try:
-        data = json.loads(line)
-        return event_from_json(data["event"]), decision_from_json(data["decision"])
+        return _entry(**json.loads(line))
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError, SchemaError) as error:
         raise SchemaError(f"Line {number} of the log cannot be read: {error}") from error
+
+
+def _entry(*, event: Any, decision: Any) -> Entry:
+    return event_from_json(event), decision_from_json(decision)
 
 
 def _parse_header(line: str, types: Iterable[type]) -> Study | None:
