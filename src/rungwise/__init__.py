@@ -7,8 +7,11 @@ from rungwise import rankings, searchers
 from rungwise._version import __version__
 from rungwise.benchmarks import Table, power_laws
 from rungwise.errors import (
+    CorruptLogError,
     IllegalEventError,
     InvalidArgumentError,
+    LogInUseError,
+    LogUnavailableError,
     MissingExtraError,
     ReplayMismatchError,
     RungwiseError,
@@ -27,7 +30,7 @@ from rungwise.schedulers import (
 )
 from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
 from rungwise.space import Choice, Float, Int, Space
-from rungwise.storage import MemoryLog, replay
+from rungwise.storage import MemoryLog, SqliteLog, replay
 
 __all__ = [
     "ASHA",
@@ -35,12 +38,15 @@ __all__ = [
     "AsyncHyperband",
     "Best",
     "Choice",
+    "CorruptLogError",
     "FixedResource",
     "Float",
     "Hyperband",
     "IllegalEventError",
     "Int",
     "InvalidArgumentError",
+    "LogInUseError",
+    "LogUnavailableError",
     "MemoryLog",
     "MissingExtraError",
     "RandomSearch",
@@ -50,6 +56,7 @@ __all__ = [
     "SimulationResult",
     "Space",
     "SpaceError",
+    "SqliteLog",
     "SuccessiveHalving",
     "Table",
     "TableError",

@@ -9,6 +9,9 @@
     ├── IllegalEventError                   an event that the trial's state does not allow
     ├── ReplayMismatchError                 a log whose decisions this version would not take
     ├── SchemaError (ValueError)            a log or specification in an unknown or broken format
+    ├── CorruptLogError                     a study file that is damaged, or none at all
+    ├── LogInUseError                       a study file that another process writes to
+    ├── LogUnavailableError                 a study file that cannot be read or written just now
     └── MissingExtraError (ImportError)     an optional dependency that is not installed
 
 Every message gives the value, the rule and the place; the same data hangs on the exception.
@@ -99,6 +102,54 @@ class ReplayMismatchError(RungwiseError):
 
 class SchemaError(RungwiseError, ValueError):
     """A serialised object in a format that this version cannot read."""
+
+
+class CorruptLogError(RungwiseError):
+    """A study file that is damaged, was edited, or is none at all; nothing was changed in it.
+
+    Args:
+        path: the file.
+        damage: what is wrong with it.
+    """
+
+    def __init__(self, path: str, damage: str) -> None:
+        self.path = path
+        self.damage = damage
+        super().__init__(f"The study file {path} cannot be used: {damage}. It was left as it is.")
+
+
+class LogInUseError(RungwiseError):
+    """A study file that another process writes to.
+
+    Args:
+        path: the file.
+        holder: who has it.
+    """
+
+    def __init__(self, path: str, holder: str) -> None:
+        self.path = path
+        self.holder = holder
+        super().__init__(
+            f"The study file {path} is being written by {holder}. One study has one writer: wait "
+            f"for it to end, or open the file for reading."
+        )
+
+
+class LogUnavailableError(RungwiseError):
+    """A study file that cannot be read or written just now (disk full, no permission).
+
+    Args:
+        path: the file.
+        reason: what the system says.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"The study file {path} cannot be read or written now: {reason}. "
+            f"What was kept before is safe; try again when this is mended."
+        )
 
 
 class MissingExtraError(RungwiseError, ImportError):

@@ -17,12 +17,14 @@ except ImportError:  # pragma: no cover - the checks run with the extra
 
     raise MissingExtraError("rungwise.testing", "testing") from None
 
+from rungwise.testing.logs import LogConformance
 from rungwise.testing.rankings import RankingConformance
 from rungwise.testing.schedulers import SchedulerConformance
 from rungwise.testing.searchers import ListHistory, Observation, SearcherConformance
 
 __all__ = [
     "ListHistory",
+    "LogConformance",
     "Observation",
     "RankingConformance",
     "SchedulerConformance",
