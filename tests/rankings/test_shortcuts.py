@@ -67,6 +67,19 @@ def test_counting_pairs_is_right_to_the_last_bit(losses, gap):
     assert soft._pairs_closer_than(gap, ascending) == int((distances < gap).sum())
 
 
+@pytest.mark.parametrize(
+    ("losses", "gap", "closer"),
+    [
+        # x₀ + gap is rounded down to x₂, although x₂ − x₀ is below the gap.
+        ([0.5436249914654229, 0.6066357757671799, 0.7294965609839984], 0.18587156951857556, 3),
+        # x₁ + gap is rounded up beyond x₂, although x₂ − x₁ is the gap.
+        ([0.0006462368962429871, 278.7679766747637, 961.7367481599221], 682.9687714851584, 1),
+    ],
+)
+def test_rounding_does_not_miscount(losses, gap, closer):
+    assert soft._pairs_closer_than(gap, np.array(losses)) == closer
+
+
 def test_soft_median_decides_alike_with_few_and_with_many(monkeypatch):
     rng = np.random.default_rng(0)
     standings = [
