@@ -11,7 +11,7 @@ from collections.abc import Callable
 from rungwise.backends.base import Backend, Fact
 from rungwise.core.decisions import CONTINUE, NOTED, Decision, Run
 from rungwise.core.engine import Engine
-from rungwise.core.events import JobRequested
+from rungwise.core.events import Event, JobRequested
 from rungwise.storage.base import EventLog
 
 
@@ -41,16 +41,14 @@ class Driver:
 
     def run(self) -> None:
         """Run until the engine says that the study is over, or nothing is left to do."""
-        engine, backend, log = self._engine, self._backend, self._log
+        engine, backend = self._engine, self._backend
         self._fill()
         seen = engine.version
         while engine.ended is None:
             fact = backend.poll()
             if fact is None:
                 return
-            decision = engine.handle(fact)
-            if log is not None:
-                log.append(fact, decision)
+            decision = self._handle(fact)
             if self._on_fact is not None:
                 self._on_fact(fact, decision)
             if decision is NOTED:
@@ -65,13 +63,16 @@ class Driver:
                 self._fill()
                 seen = engine.version
 
+    def _handle(self, event: Event) -> Decision:
+        decision = self._engine.handle(event)
+        if self._log is not None:
+            self._log.append(event, decision)
+        return decision
+
     def _fill(self) -> None:
         """Give every free worker a job, as long as there are jobs."""
         while self._free and self._engine.ended is None:
-            request = JobRequested(self._backend.now)
-            decision = self._engine.handle(request)
-            if self._log is not None:
-                self._log.append(request, decision)
+            decision = self._handle(JobRequested(self._backend.now))
             if not isinstance(decision, Run):
                 return
             self._free -= 1

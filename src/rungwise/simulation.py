@@ -10,7 +10,7 @@ import numpy as np
 
 from rungwise.backends.simulator import Simulator
 from rungwise.benchmarks.table import Table
-from rungwise.core.checks import one_of, whole
+from rungwise.core.checks import must_be, whole
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Finish, Limits
 from rungwise.core.scheduling import Recipe
@@ -108,12 +108,10 @@ def simulate(
         >>> result.max_resource <= 81
         True
     """
-    _must_be_table(table)
-    if isinstance(scheduler, type) or not isinstance(scheduler, Recipe):
-        raise InvalidArgumentError("scheduler", scheduler, "it must be such as rungwise.PASHA()")
+    must_be("table", table, Table, "a rungwise.Table")
+    must_be("scheduler", scheduler, Recipe, "a recipe such as rungwise.PASHA(…)")
     whole("workers", workers, at_least=1)
     whole("seed", seed, at_least=0)
-    one_of("finish", finish, ("drain", "paper"))
     scheduler = _within(scheduler, table)
     rows = _rows_of(table, trials, seed)
     study = Study(
@@ -166,16 +164,11 @@ def random_configuration(table: Table, *, seed: int = 0) -> SimulationResult:
         table: where it is drawn from.
         seed: which one.
     """
-    _must_be_table(table)
+    must_be("table", table, Table, "a rungwise.Table")
     whole("seed", seed, at_least=0)
     (row,) = _rows_of(table, 1, seed)
     why = "The study ended because a configuration was drawn at random; nothing was trained."
     return SimulationResult(Best(row, float("nan"), 0), 0.0, 0, 0, 0, [], [(0, 0)], [], why, [row])
-
-
-def _must_be_table(table: object) -> None:
-    if not isinstance(table, Table):
-        raise InvalidArgumentError("table", table, "it must be a rungwise.Table")
 
 
 def _within(scheduler: Recipe, table: Table) -> Recipe:

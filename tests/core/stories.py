@@ -131,7 +131,8 @@ def _of_object(value):
         name: getattr(value, name) for name in sorted(names | set(getattr(value, "__dict__", ())))
     }
     if isinstance(value, Standing):  # its arrays are longer than what they hold
-        held = {name: held[name] for name in ("size", "members", "_keys_top", "_keys_below")}
+        parts = ("size", "members", "_keys_top", "_keys_below")
+        held = {name: getattr(value, name) for name in parts}
         held |= {
             "by_top": value._by_top[:, : value.size],
             "by_below": value._by_below[:, : value.size],

@@ -198,6 +198,8 @@ def test_recipes_hold_plain_numbers():
     }
     assert type(recipe.ranking.epsilon) is float
     assert type(rw.FixedResource(np.int64(3)).resource) is int
+    limits = Limits(trials=np.int64(3), seconds=np.float32(1), target=np.float32(0.5))
+    assert [type(x) for x in (limits.trials, limits.seconds, limits.target)] == [int, float, float]
     assert isinstance(Engine(study()).handle(JobRequested()), Run)
 
 

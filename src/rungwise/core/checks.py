@@ -55,6 +55,12 @@ def one_of(name: str, value: T, choices: Sequence[T]) -> T:
     return value
 
 
+def must_be(name: str, value: Any, kind: type, words: str) -> None:
+    """An instance of a kind (the class itself is none), told in words."""
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise InvalidArgumentError(name, value, f"it must be {words}")
+
+
 def keep(value: object, **clean: object) -> None:
     """Store checked values in a frozen dataclass, as the plain numbers they were found to be."""
     for name, item in clean.items():

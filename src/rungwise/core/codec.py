@@ -29,6 +29,15 @@ _WHOLE = frozenset({"id", "trial", "job"})
 _TEXT = frozenset({"reason", "why"})
 
 
+def fields_of(kind: Any, given: set[str]) -> list[str]:
+    """The fields of a dataclass, if exactly those are given."""
+    wanted = {field.name for field in fields(kind)}
+    if wanted != given:
+        missing, unknown = sorted(wanted - given), sorted(given - wanted)
+        raise SchemaError(f"{kind.__name__} lacks {missing} and has the unknown {unknown}.")
+    return sorted(wanted)
+
+
 def number_to_json(value: float) -> float | str:
     """A float as JSON can hold it."""
     if isinstance(value, int) or math.isfinite(value):
@@ -96,13 +105,9 @@ def _unpack(data: Mapping[str, Any], kinds: Mapping[str, type], what: str) -> ob
     kind = kinds.get(name) if isinstance(name, str) else None
     if kind is None:
         raise SchemaError(f"{what} is of kind {name!r}, but must be one of {sorted(kinds)}.")
-    wanted = {field.name for field in fields(kind)}
-    given = set(data) - {"kind"}
-    if wanted != given:
-        missing, unknown = sorted(wanted - given), sorted(given - wanted)
-        raise SchemaError(f"{name} lacks {missing} and has the unknown {unknown}.")
+    wanted = fields_of(kind, set(data) - {"kind"})
     clean: dict[str, Any] = {}
-    for field in sorted(wanted):
+    for field in wanted:
         item = data[field]
         place = f"{name}.{field}"
         if field in _TEXT:

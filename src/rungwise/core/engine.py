@@ -71,9 +71,7 @@ class Engine:
         self.study = study
         self.trials: list[Trial] = []
         self.jobs: list[Job] = []
-        self.scheduler: Scheduler = study.scheduler.build(
-            goal=study.goal, trials=study.limits.trials
-        )
+        self.scheduler: Scheduler = study.scheduler.build(trials=study.limits.trials)
         self.reports = 0
         self.spent: float = 0
         self.cost = 0.0
@@ -304,7 +302,7 @@ def proposer_of(study: Study, trials: Sequence[Trial]) -> Proposer:
 
     def propose(number: int) -> Config | None:
         if number < len(initial):
-            return space.validate(initial[number])
+            return initial[number]
         rng = seeding.generator(study.seed, "searcher", number)
         config = searcher.propose(space, history, rng)
         return None if config is None else space.validate(config)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rungwise.core.checks import one_of, real, whole
+from rungwise.core.checks import keep, one_of, real, whole
 from rungwise.errors import InvalidArgumentError
 
 Finish = Literal["drain", "paper"]
@@ -35,12 +35,12 @@ class Limits:
     def __post_init__(self) -> None:
         one_of("finish", self.finish, ("drain", "paper"))
         if self.trials is not None:
-            whole("trials", self.trials, at_least=1)
+            keep(self, trials=whole("trials", self.trials, at_least=1))
         for name in ("seconds", "resource", "cost"):
             if getattr(self, name) is not None:
-                real(name, getattr(self, name), at_least=0)
+                keep(self, **{name: real(name, getattr(self, name), at_least=0)})
         if self.target is not None:
-            real("target", self.target)
+            keep(self, target=real("target", self.target))
         if self.finish == "paper" and self.trials is None:
             rule = "the paper's finish needs a number of trials to end with"
             raise InvalidArgumentError("finish", self.finish, rule)

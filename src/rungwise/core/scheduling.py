@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from rungwise.core.checks import Goal
 from rungwise.core.decisions import Continue, Pause, Stop
 from rungwise.core.trials import Trial
 
@@ -92,7 +91,7 @@ class Recipe(Protocol):
         """The furthest any trial may be trained; None when open-ended."""
         ...
 
-    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:
+    def build(self, *, trials: int | None) -> Scheduler:
         """A fresh scheduler for one study."""
         ...
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rungwise.core.checks import Goal, goal_of, keep, whole
+from rungwise.core.checks import Goal, goal_of, keep, must_be, whole
 from rungwise.core.limits import Limits
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import InvalidArgumentError
@@ -38,8 +38,8 @@ class Study:
 
     def __post_init__(self) -> None:
         goal_of(self.goal)
-        _must_be("scheduler", self.scheduler, Recipe, "a recipe such as rungwise.PASHA(…)")
-        _must_be("limits", self.limits, Limits, "a Limits")
+        must_be("scheduler", self.scheduler, Recipe, "a recipe such as rungwise.PASHA(…)")
+        must_be("limits", self.limits, Limits, "a Limits")
         keep(self, seed=whole("seed", self.seed, at_least=0))
         if (self.space is None) != (self.searcher is None):
             raise InvalidArgumentError(
@@ -47,19 +47,15 @@ class Study:
             )
         initial = tuple(_plain_config(config) for config in self.initial)
         if self.space is not None:
-            keep(self, space=Space.parse(self.space))
-            _must_be("searcher", self.searcher, Searcher, "a searcher such as RandomSearcher()")
-            initial = tuple(Space.parse(self.space).validate(config) for config in initial)
+            space = Space.parse(self.space)
+            must_be("searcher", self.searcher, Searcher, "a searcher such as RandomSearcher()")
+            initial = tuple(space.validate(config) for config in initial)
+            keep(self, space=space)
         elif not initial:
             raise InvalidArgumentError(
                 "space", None, "a study needs a space to search or initial configurations"
             )
         keep(self, initial=initial)
-
-
-def _must_be(name: str, value: Any, kind: type, words: str) -> None:
-    if isinstance(value, type) or not isinstance(value, kind):
-        raise InvalidArgumentError(name, value, f"it must be {words}")
 
 
 _PLAIN = frozenset({str, bool, int, float, type(None)})

@@ -155,7 +155,7 @@ class Crossings:
         return arrived
 
     def _beyond_floor(self, trial: Curve) -> bool:
-        """Whether a finite loss was reported beyond level K−1 (and up to K or the last one)."""
+        """Whether a finite loss was reported beyond level K−1."""
         points = zip(reversed(trial.resources), reversed(trial.losses), strict=True)
         for resource, loss in points:
             if resource <= self._floor:

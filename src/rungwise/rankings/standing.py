@@ -21,17 +21,12 @@ class Standing:
 
     Both orders are kept sorted as trials arrive (ties by id), so that a criterion reads arrays
     and never sorts: an arrival costs two binary searches and two block moves.
-
-    Args:
-        goal: needed by criteria that look at relative values.
     """
 
-    __slots__ = ("_by_below", "_by_top", "_keys_below", "_keys_top", "goal", "members", "size")
+    __slots__ = ("_by_below", "_by_top", "_keys_below", "_keys_top", "size")
 
-    def __init__(self, goal: Goal = "min") -> None:
-        self.goal = goal
+    def __init__(self) -> None:
         self.size = 0
-        self.members: set[int] = set()
         self._keys_top: list[tuple[float, int]] = []
         self._keys_below: list[tuple[float, int]] = []
         # Rows of each: loss in rung K, loss in rung K−1, trial id.
@@ -54,7 +49,7 @@ class Standing:
                 "below", Told(f"of length {lower.size}"), f"it must be as long as top, {upper.size}"
             )
         upper, lower = (np.where(np.isfinite(x), x, math.inf) for x in (upper, lower))
-        standing = cls(goal)
+        standing = cls()
         standing.extend(zip(range(upper.size), upper.tolist(), lower.tolist(), strict=True))
         return standing
 
@@ -69,12 +64,16 @@ class Standing:
         if n == self._by_top.shape[1]:
             self._by_top = np.concatenate([self._by_top, np.empty_like(self._by_top)], axis=1)
             self._by_below = np.concatenate([self._by_below, np.empty_like(self._by_below)], axis=1)
-        self.members.add(trial)
         place = _place(self._keys_top, (top, trial))
         _insert(self._by_top, n, place, top, below, trial)
         place = _place(self._keys_below, (below, trial))
         _insert(self._by_below, n, place, top, below, trial)
         self.size = n + 1
+
+    @property
+    def members(self) -> set[int]:
+        """The ids of the trials."""
+        return {trial for _, trial in self._keys_top}
 
     @property
     def top(self) -> Floats:

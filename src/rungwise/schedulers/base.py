@@ -58,6 +58,6 @@ class ToTheMaximum:
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
-        self.version = 0
+        self.version = 0  # a worker waits only for others to end
         self.ceilings: Trace = ((0, ladder.max_resource),)
         self.epsilons: Trace = ()

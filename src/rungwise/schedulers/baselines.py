@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rungwise.core.checks import Goal, keep, whole
+from rungwise.core.checks import keep, whole
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut
 from rungwise.core.scheduling import Scheduler
@@ -33,7 +33,7 @@ class FixedResource:
         """The resource every configuration gets."""
         return self.resource
 
-    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+    def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A ladder of one rung: whoever reaches it is done."""
         return _one_rung(self.resource)
 
@@ -56,7 +56,7 @@ class RandomSearch:
         if self.max_resource is not None:
             keep(self, max_resource=whole("max_resource", self.max_resource, at_least=1))
 
-    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+    def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A ladder of one rung: whoever reaches it is done."""
         if self.max_resource is None:
             raise InvalidArgumentError("max_resource", None, "RandomSearch needs a maximum")

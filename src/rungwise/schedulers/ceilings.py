@@ -9,7 +9,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from rungwise.core.checks import Goal
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Rung
 from rungwise.core.scheduling import Trace
@@ -82,11 +81,10 @@ class Progressive:
         ranking: the criterion.
         check: when it is asked: ``"rung"``: when a trial arrives in rung K (the paper);
             ``"report"``: after every report (the authors' code).
-        goal: needed by criteria that look at relative values.
     """
 
     def __init__(
-        self, ladder: Ladder, rungs: Sequence[Rung], *, ranking: Ranking, check: Check, goal: Goal
+        self, ladder: Ladder, rungs: Sequence[Rung], *, ranking: Ranking, check: Check
     ) -> None:
         self.rung = min(1, ladder.top)
         self.levels: list[tuple[int, float]] = [(0, ladder.levels[self.rung])]
@@ -96,7 +94,6 @@ class Progressive:
         self._rungs = rungs
         self._ranking = ranking
         self._each_report = check == "report"
-        self._goal: Goal = goal
         self._reports = 0
         self._trials: dict[int, Trial] = {}
         self._reason = ""  # of the last raise
@@ -170,7 +167,7 @@ class Progressive:
     def _compare(self) -> None:
         """Look at rungs K and K−1 from now on."""
         met, self._trials = self._trials, {}
-        self._standing = Standing(self._goal)
+        self._standing = Standing()
         self._verdict = None
         self._changed = False
         if self.rung == 0:

@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from rungwise import rankings, schedulers
+from rungwise.core.codec import fields_of
 from rungwise.errors import SchemaError
 from rungwise.rankings import Ranking
 
@@ -43,12 +44,7 @@ def _read(document: Any, known: Mapping[str, type]) -> object:
     if not isinstance(name, str) or name not in known:
         raise SchemaError(f"type is {name!r}, but must be one of {sorted(known)}.")
     kind: Any = known[name]
-    wanted = {field.name for field in fields(kind)}
-    given = set(document) - {"type"}
-    if given != wanted:
-        missing, unknown = sorted(wanted - given), sorted(given - wanted)
-        raise SchemaError(f"{name} lacks {missing} and has the unknown {unknown}.")
-    items = {key: document[key] for key in sorted(wanted)}
+    items = {key: document[key] for key in fields_of(kind, set(document) - {"type"})}
     return kind(
         **{
             key: _read(item, known) if isinstance(item, Mapping) else item

@@ -97,7 +97,6 @@ class Halving(ToTheMaximum):
             if not best:
                 return
             self._rung += 1
-            self.version += 1
             for number in best:
                 self._send(self._trials[number])
             self._closed = not self._queue

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, TypeVar
 
-from rungwise.core.checks import Goal, keep, one_of, whole
+from rungwise.core.checks import keep, one_of, whole
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, FloorCut, QuantileCut
 from rungwise.core.scheduling import Scheduler
@@ -95,9 +95,9 @@ class PASHA(OnLadder):
                 "ranking", self.ranking, "it must be a criterion such as rungwise.rankings.Noise()"
             )
 
-    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
+    def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A fresh scheduler for one study."""
-        ceiling = partial(Progressive, ranking=self.ranking, check=self.check, goal=goal)
+        ceiling = partial(Progressive, ranking=self.ranking, check=self.check)
         return _family_member(self, ceiling)
 
 
@@ -122,7 +122,7 @@ class ASHA(OnLadder):
     def __post_init__(self) -> None:
         _check_family(self)
 
-    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+    def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A fresh scheduler for one study."""
         self.ending_ladder()
         return _family_member(self, Fixed)
@@ -149,7 +149,7 @@ class SuccessiveHalving(OnLadder):
         if self.size is not None:
             keep(self, size=whole("size", self.size, at_least=1))
 
-    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - either goal
+    def build(self, *, trials: int | None) -> Scheduler:
         """A fresh scheduler for one study."""
         size = self.size if self.size is not None else trials
         if size is None:
@@ -171,7 +171,7 @@ class Hyperband(OnLadder):
         Li et al., Hyperband: A Novel Bandit-Based Approach (2018).
     """
 
-    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+    def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A fresh scheduler for one study."""
         return SyncBrackets(self.ending_ladder())
 
@@ -196,7 +196,7 @@ class AsyncHyperband(OnLadder):
         OnLadder.__post_init__(self)
         one_of("promote", self.promote, ("floor", "quantile"))
 
-    def build(self, *, goal: Goal, trials: int | None) -> Scheduler:  # noqa: ARG002 - any
+    def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A fresh scheduler for one study."""
         return AsyncBrackets(self.ending_ladder(), cut=_promotion_cut(self.promote, self.eta))
 

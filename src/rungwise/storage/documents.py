@@ -1,17 +1,26 @@
-"""A study's specification as plain JSON, without loss."""
+"""Studies and entries as plain JSON, without loss: what every log that lasts writes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from rungwise import searchers
+from rungwise.core.codec import (
+    decision_from_json,
+    decision_to_json,
+    event_from_json,
+    event_to_json,
+    fields_of,
+)
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import SchemaError
 from rungwise.schedulers import documents as recipes
 from rungwise.space import Space
+from rungwise.storage.base import Entry
 
 _PUBLIC: tuple[type, ...] = tuple(getattr(searchers, name) for name in searchers.__all__)
 SEARCHERS = tuple(kind for kind in _PUBLIC if is_dataclass(kind))
@@ -37,9 +46,7 @@ def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Study:
         document: the dict.
         types: recipes, rankings and searchers beyond those of rungwise.
     """
-    wanted = {field.name for field in fields(Study)}
-    if set(document) != wanted:
-        raise SchemaError(f"a study must have exactly {sorted(wanted)}, not {sorted(document)}.")
+    fields_of(Study, set(document))
     own = tuple(types)
     space, searcher = document["space"], document["searcher"]
     try:
@@ -54,3 +61,31 @@ def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Study:
         )
     except (TypeError, AttributeError, KeyError) as error:
         raise SchemaError(f"the study cannot be read: {error}") from error
+
+
+def text_of(document: Any) -> str:
+    """A document as one line of JSON."""
+    return json.dumps(document, allow_nan=False, ensure_ascii=False)
+
+
+def write_entry(entry: Entry) -> dict[str, Any]:
+    """An entry as a plain dict."""
+    event, decision = entry
+    return {"event": event_to_json(event), "decision": decision_to_json(decision)}
+
+
+def read_entry(document: Any, place: str) -> Entry:
+    """The entry that :func:`write_entry` wrote.
+
+    Args:
+        document: the dict.
+        place: where it stands, for the error.
+    """
+    try:
+        return _entry(**document)
+    except (TypeError, AttributeError, SchemaError) as error:
+        raise SchemaError(f"{place} cannot be read: {error}") from error
+
+
+def _entry(*, event: Any, decision: Any) -> Entry:
+    return event_from_json(event), decision_from_json(decision)

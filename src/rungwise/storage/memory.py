@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from rungwise.core.codec import (
-    SCHEMA,
-    decision_from_json,
-    decision_to_json,
-    event_from_json,
-    event_to_json,
-)
+from rungwise.core.codec import SCHEMA
 from rungwise.core.decisions import Decision
 from rungwise.core.engine import Engine
 from rungwise.core.events import Event
@@ -59,9 +52,9 @@ class MemoryLog:
     def to_lines(self) -> Iterator[str]:
         """The log as JSON lines: schema version and study first, then an entry a line."""
         study = None if self._study is None else documents.write(self._study)
-        yield _line({"kind": "Log", "schema": SCHEMA, "study": study})
-        for event, decision in self.entries:
-            yield _line({"event": event_to_json(event), "decision": decision_to_json(decision)})
+        yield documents.text_of({"kind": "Log", "schema": SCHEMA, "study": study})
+        for entry in self.entries:
+            yield documents.text_of(documents.write_entry(entry))
 
     @classmethod
     def from_lines(cls, lines: Iterable[str], *, types: Iterable[type] = ()) -> MemoryLog:
@@ -104,19 +97,13 @@ def replay(log: EventLog) -> Engine:
     return fold(log.study, log.read_from())
 
 
-def _line(data: Any) -> str:
-    return json.dumps(data, allow_nan=False, ensure_ascii=False)
-
-
 def _parse(line: str, number: int) -> Entry:
+    place = f"Line {number} of the log"
     try:
-        return _entry(**json.loads(line))
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError, SchemaError) as error:
-        raise SchemaError(f"Line {number} of the log cannot be read: {error}") from error
-
-
-def _entry(*, event: Any, decision: Any) -> Entry:
-    return event_from_json(event), decision_from_json(decision)
+        document = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise SchemaError(f"{place} cannot be read: {error}") from error
+    return documents.read_entry(document, place)
 
 
 def _parse_header(line: str, types: Iterable[type]) -> Study | None:

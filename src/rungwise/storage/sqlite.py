@@ -16,14 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
-from rungwise.core.codec import (
-    decision_from_json,
-    decision_to_json,
-    event_from_json,
-    event_to_json,
-)
 from rungwise.core.decisions import Decision
 from rungwise.core.events import Event
 from rungwise.core.study import Study
@@ -111,7 +105,7 @@ class SqliteLog:
         if self._study is not None:
             rule = "it holds a study already: take a new file"
             raise InvalidArgumentError("log", str(self.path), rule)
-        text = _text(documents.write(study))
+        text = documents.text_of(documents.write(study))
         with self._transaction():
             self._database.execute("INSERT INTO study VALUES (?)", (text,))
         self._study = study
@@ -123,7 +117,8 @@ class SqliteLog:
         return self._study
 
     def append(self, event: Event, decision: Decision) -> None:
-        what, answer = _text(event_to_json(event)), _text(decision_to_json(decision))
+        document = documents.write_entry((event, decision))
+        what, answer = (documents.text_of(document[part]) for part in ("event", "decision"))
         checksum = _chained(self._checksum, what, answer)
         with self._transaction():
             row = (self._length, what, answer, checksum)
@@ -247,10 +242,6 @@ def _pragma(database: sqlite3.Connection, name: str) -> int:
     return int(database.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _text(data: Any) -> str:
-    return json.dumps(data, allow_nan=False, ensure_ascii=False)
-
-
 def _chained(before: int, *texts: str) -> int:
     for text in texts:
         before = zlib.crc32(text.encode(), before)
@@ -259,6 +250,7 @@ def _chained(before: int, *texts: str) -> int:
 
 def _entry(what: str, answer: str, place: str) -> Entry:
     try:
-        return event_from_json(json.loads(what)), decision_from_json(json.loads(answer))
-    except (ValueError, AttributeError) as error:
+        document = {"event": json.loads(what), "decision": json.loads(answer)}
+    except json.JSONDecodeError as error:
         raise SchemaError(f"{place} cannot be read: {error}") from error
+    return documents.read_entry(document, place)
