@@ -13,12 +13,21 @@ from rungwise.errors import (
     LogInUseError,
     LogUnavailableError,
     MissingExtraError,
+    NotFiniteError,
+    NothingFoundError,
     ReplayMismatchError,
+    RetrainingError,
     RungwiseError,
+    SafetyNetWarning,
     SchemaError,
+    SilentTrialError,
     SpaceError,
+    StudyDiffersError,
+    StudyInterrupted,
     TableError,
+    WorkerStartError,
 )
+from rungwise.run import Run
 from rungwise.schedulers import (
     ASHA,
     PASHA,
@@ -28,15 +37,21 @@ from rungwise.schedulers import (
     RandomSearch,
     SuccessiveHalving,
 )
+from rungwise.scripts import Script, ScriptError
 from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.storage import MemoryLog, SqliteLog, replay
+from rungwise.tuning.api import load, resume, tune
+from rungwise.tuning.result import BestTrial, TuningResult
+from rungwise.tuning.retraining import Retrained
+from rungwise.tuning.session import Report
 
 __all__ = [
     "ASHA",
     "PASHA",
     "AsyncHyperband",
     "Best",
+    "BestTrial",
     "Choice",
     "CorruptLogError",
     "FixedResource",
@@ -49,22 +64,39 @@ __all__ = [
     "LogUnavailableError",
     "MemoryLog",
     "MissingExtraError",
+    "NotFiniteError",
+    "NothingFoundError",
     "RandomSearch",
     "ReplayMismatchError",
+    "Report",
+    "Retrained",
+    "RetrainingError",
+    "Run",
     "RungwiseError",
+    "SafetyNetWarning",
     "SchemaError",
+    "Script",
+    "ScriptError",
+    "SilentTrialError",
     "SimulationResult",
     "Space",
     "SpaceError",
     "SqliteLog",
+    "StudyDiffersError",
+    "StudyInterrupted",
     "SuccessiveHalving",
     "Table",
     "TableError",
+    "TuningResult",
+    "WorkerStartError",
     "__version__",
+    "load",
     "power_laws",
     "random_configuration",
     "rankings",
     "replay",
+    "resume",
     "searchers",
     "simulate",
+    "tune",
 ]

@@ -1,18 +1,19 @@
 """The loop that keeps an engine and a backend together: fact → handle → append → act.
 
 Law of this file: a decision is appended to the log before anything is done about it, so that a
-crash at any moment loses at most work, never knowledge.
+crash at any moment loses at most work, never knowledge. What a backend tells at once is appended
+at once: the commits of several workers cost as much as one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rungwise.backends.base import Backend, Fact
 from rungwise.core.decisions import CONTINUE, NOTED, Decision, Run
 from rungwise.core.engine import Engine
-from rungwise.core.events import Event, JobRequested
-from rungwise.storage.base import EventLog
+from rungwise.core.events import Event, JobRequested, Reported
+from rungwise.storage.base import Entry, Growing
 
 
 class Driver:
@@ -22,7 +23,8 @@ class Driver:
         engine: decides.
         backend: acts.
         log: remembers; None keeps nothing.
-        on_fact: called after every fact from the backend, for progress.
+        on_fact: called after every fact from the backend has been acted on, for progress.
+        on_step: called after every look at the backend, whether or not there was a fact.
     """
 
     def __init__(
@@ -30,50 +32,83 @@ class Driver:
         engine: Engine,
         backend: Backend,
         *,
-        log: EventLog | None = None,
+        log: Growing | None = None,
         on_fact: Callable[[Fact, Decision], None] | None = None,
+        on_step: Callable[[], None] | None = None,
     ) -> None:
         self._engine = engine
         self._backend = backend
         self._log = log
         self._on_fact = on_fact
+        self._on_step = on_step
         self._free = max(0, backend.workers - len(engine.open_jobs))
+        self._running = 0  # jobs that this driver started and that have not left
+        self._seen = engine.version
+        self._entries: list[Entry] = []
+        self._recalled = False
 
     def run(self) -> None:
         """Run until the engine says that the study is over, or nothing is left to do."""
-        engine, backend = self._engine, self._backend
         self._fill()
-        seen = engine.version
-        while engine.ended is None:
-            fact = backend.poll()
-            if fact is None:
-                return
-            decision = self._handle(fact)
-            if self._on_fact is not None:
+        self._commit()
+        while self._running and self._engine.ended is None:
+            self._step()
+
+    def recall(self) -> None:
+        """Start no more jobs; :meth:`run` returns when those under way have left."""
+        self._recalled = True
+
+    def wind_down(self) -> None:
+        """Take in what the jobs still under way have to say, until the last has left."""
+        self._recalled = True
+        while self._running:
+            self._step()
+
+    def _step(self) -> None:
+        facts = self._backend.poll()
+        decisions = [self._take(fact) for fact in facts]
+        self._commit(facts, decisions)
+        if self._on_fact is not None:
+            for fact, decision in zip(facts, decisions, strict=True):
                 self._on_fact(fact, decision)
-            if decision is NOTED:
-                self._free += 1
-                self._fill()
-                seen = engine.version
-            elif decision is not CONTINUE:
-                # Told to pause or stop: its worker asks first, once the job has left it, so that
-                # who is promoted does not depend on how many workers happen to be idle.
-                backend.stop(fact.job)
-            elif self._free and engine.version != seen:
-                self._fill()
-                seen = engine.version
+        if self._on_step is not None:
+            self._on_step()
+
+    def _take(self, fact: Fact) -> Decision:
+        decision = self._handle(fact)
+        if decision is NOTED:
+            self._free += 1
+            self._running -= 1
+            self._fill()
+        elif decision is CONTINUE and self._free and self._engine.version != self._seen:
+            self._fill()
+        # Told to pause or stop: its worker asks first, once the job has left it, so that who is
+        # promoted does not depend on how many workers happen to be idle.
+        return decision
 
     def _handle(self, event: Event) -> Decision:
         decision = self._engine.handle(event)
-        if self._log is not None:
-            self._log.append(event, decision)
+        self._entries.append((event, decision))
         return decision
 
     def _fill(self) -> None:
         """Give every free worker a job, as long as there are jobs."""
-        while self._free and self._engine.ended is None:
+        while self._free and self._engine.ended is None and not self._recalled:
             decision = self._handle(JobRequested(self._backend.now))
             if not isinstance(decision, Run):
-                return
+                break
             self._free -= 1
-            self._backend.start(decision.job)
+            self._running += 1
+        self._seen = self._engine.version
+
+    def _commit(self, facts: Sequence[Fact] = (), decisions: Sequence[Decision] = ()) -> None:
+        """Append, then act."""
+        entries, self._entries = self._entries, []
+        if self._log is not None and entries:
+            self._log.extend(entries)
+        for fact, decision in zip(facts, decisions, strict=True):
+            if type(fact) is Reported:
+                self._backend.answer(fact.job, decision)
+        for _, decision in entries:
+            if type(decision) is Run:
+                self._backend.start(decision.job)

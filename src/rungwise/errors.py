@@ -12,7 +12,19 @@
     ├── CorruptLogError                     a study file that is damaged, or none at all
     ├── LogInUseError                       a study file that another process writes to
     ├── LogUnavailableError                 a study file that cannot be read or written just now
+    ├── StudyDiffersError                   a study file that holds another study than asked for
+    ├── WorkerStartError                    worker processes that cannot start
+    ├── NothingFoundError                   a study without a single finite value
+    ├── RetrainingError                     the winner could not be trained in full
+    ├── NotFiniteError                      a report of NaN or infinity (ends its trial's leg)
+    ├── SilentTrialError                    a trial that trains on and on without a report
     └── MissingExtraError (ImportError)     an optional dependency that is not installed
+
+    KeyboardInterrupt
+    └── StudyInterrupted                    Ctrl-C; says how to go on
+
+    UserWarning
+    └── SafetyNetWarning                    a ladder without a maximum was climbed to its safety net
 
 Every message gives the value, the rule and the place; the same data hangs on the exception.
 """
@@ -150,6 +162,128 @@ class LogUnavailableError(RungwiseError):
             f"The study file {path} cannot be read or written now: {reason}. "
             f"What was kept before is safe; try again when this is mended."
         )
+
+
+class StudyDiffersError(RungwiseError):
+    """A study file that holds another study than the one asked for; nothing was changed in it.
+
+    Args:
+        path: the file.
+        differences: what differs, one sentence each.
+    """
+
+    def __init__(self, path: str, differences: Sequence[str]) -> None:
+        self.path = path
+        self.differences = tuple(differences)
+        told = "".join(f"\n  {line}" for line in self.differences)
+        super().__init__(
+            f"The study file {path} holds another study than the one asked for:{told}\n"
+            f"Go on with what it holds (rungwise resume {path}), or give the new study a file "
+            f"of its own."
+        )
+
+
+class WorkerStartError(RungwiseError):
+    """Worker processes that cannot start, so that nothing can be trained.
+
+    Args:
+        reason: what went wrong.
+        trace: what the worker said about it.
+    """
+
+    def __init__(self, reason: str, trace: str = "") -> None:
+        self.reason = reason
+        self.trace = trace
+        said = f"\n{trace.rstrip()}" if trace.strip() else ""
+        super().__init__(f"The worker processes cannot start: {reason}.{said}")
+
+
+class NothingFoundError(RungwiseError):
+    """A study in which no trial has reported a finite value, so that there is no best one.
+
+    Args:
+        path: the study file.
+        reasons: why trials failed.
+    """
+
+    def __init__(self, path: str, reasons: Sequence[str]) -> None:
+        self.path = path
+        self.reasons = tuple(reasons)
+        counted = {reason: self.reasons.count(reason) for reason in dict.fromkeys(self.reasons)}
+        often = sorted(counted, key=lambda reason: -counted[reason])[:5]
+        told = "".join(f"\n  {counted[reason]} ×  {reason}" for reason in often)
+        super().__init__(
+            f"No trial of {path} has reported a finite value, so there is no best one."
+            f"{' What went wrong:' if told else ''}{told}"
+        )
+
+
+class RetrainingError(RungwiseError):
+    """The winner could not be trained in full.
+
+    Args:
+        trial: whose configuration it is.
+        reason: what happened.
+        trace: the traceback or the last output.
+    """
+
+    def __init__(self, trial: int, reason: str, trace: str) -> None:
+        self.trial = trial
+        self.reason = reason
+        self.trace = trace
+        said = f"\n{trace.rstrip()}" if trace.strip() else ""
+        super().__init__(f"Retraining the configuration of trial {trial} failed: {reason}.{said}")
+
+
+class NotFiniteError(RungwiseError):
+    """A report that is not a finite number: training diverged.
+
+    Args:
+        metric: the name of the metric.
+        value: what was reported.
+        resource: where.
+    """
+
+    def __init__(self, metric: str, value: float, resource: float) -> None:
+        self.metric = metric
+        self.value = value
+        self.resource = resource
+        super().__init__(
+            f"{metric} is {value} at resource {resource:g}, but only finite values can be ranked: "
+            f"this training counts as failed."
+        )
+
+
+class SilentTrialError(RungwiseError):
+    """A trial that asks for ever more resources without a report.
+
+    Args:
+        metric: the name of the metric that should have been reported.
+        resource: how far it got.
+    """
+
+    def __init__(self, metric: str, resource: float) -> None:
+        self.metric = metric
+        self.resource = resource
+        super().__init__(
+            f"run.resources() got to {resource:g} without a single report: call "
+            f"run.report(resource, {metric}=…) in the loop."
+        )
+
+
+class StudyInterrupted(KeyboardInterrupt):
+    """The study was interrupted; everything reported is kept.
+
+    Args:
+        message: what was kept, and how to go on.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+
+class SafetyNetWarning(UserWarning):
+    """A study without a maximum has climbed as far as it is let."""
 
 
 class MissingExtraError(RungwiseError, ImportError):

@@ -12,7 +12,7 @@ from heapq import heappop, heappush, heapreplace
 
 from rungwise.backends.base import Fact
 from rungwise.benchmarks.table import Table
-from rungwise.core.decisions import Job
+from rungwise.core.decisions import CONTINUE, Decision, Job
 from rungwise.core.events import JobEnded, Reported
 
 
@@ -55,21 +55,26 @@ class Simulator:
         self._scheduled += 1
         heappush(self._agenda, (self.now + seconds[0], self._scheduled, leg))
 
-    def stop(self, job: int) -> None:
-        if self._legs.pop(job, None) is not None:
-            self._ended.append(job)
+    def answer(self, job: int, decision: Decision) -> None:
+        if decision is not CONTINUE:
+            self._end(job)
 
-    def poll(self) -> Fact | None:
+    def poll(self) -> Sequence[Fact]:
+        # One fact at a time: in virtual time nothing happens at once.
         if self._ended:
-            return JobEnded(self._ended.popleft(), self.now)
+            return (JobEnded(self._ended.popleft(), self.now),)
         agenda = self._agenda
         while agenda:
             time, _, leg = agenda[0]
             if leg.job not in self._legs:  # stopped in the middle
                 heappop(agenda)
                 continue
-            return self._advance(time, leg)
-        return None
+            return (self._advance(time, leg),)
+        return ()
+
+    def _end(self, job: int) -> None:
+        if self._legs.pop(job, None) is not None:
+            self._ended.append(job)
 
     def _advance(self, time: float, leg: _Leg) -> Reported:
         self.now = time
@@ -82,5 +87,5 @@ class Simulator:
             heapreplace(self._agenda, (later, self._scheduled, leg))
         else:
             heappop(self._agenda)
-            self.stop(leg.job)
+            self._end(leg.job)
         return Reported(leg.job, leg.resource, value, time)

@@ -11,13 +11,15 @@ import typer
 from rungwise._version import __version__
 from rungwise.cli.demo import demo
 from rungwise.cli.simulate import simulate
+from rungwise.cli.studies import delete, export, list_studies, retrain, show
+from rungwise.cli.tune import resume, tune
 from rungwise.errors import RungwiseError
 
 app = typer.Typer(
     name="rungwise",
     help=(
         "Tune models without knowing how many epochs are enough.\n\n"
-        "Start with `rungwise demo`: it takes seconds and needs nothing."
+        "Start with `rungwise demo`, then `rungwise tune --help`."
     ),
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -25,6 +27,13 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(demo)
+app.command()(tune)
+app.command()(resume)
+app.command()(show)
+app.command("list")(list_studies)
+app.command()(export)
+app.command()(retrain)
+app.command()(delete)
 app.command()(simulate)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from rungwise.core.decisions import Decision
@@ -13,7 +13,15 @@ Entry = tuple[Event, Decision]
 """A fact and what was decided on it."""
 
 
-class EventLog(Protocol):
+class Growing(Protocol):
+    """What the driver needs of a log."""
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        """Keep several entries, all of them or none; durable when this returns."""
+        ...
+
+
+class EventLog(Growing, Protocol):
     """The specification of a study, and an append-only sequence of entries."""
 
     def begin(self, study: Study) -> None:

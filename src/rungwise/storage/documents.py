@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from rungwise.core.codec import (
     event_to_json,
     fields_of,
 )
+from rungwise.core.decisions import CONTINUE, NOTED, PAUSE, STOP, WAIT, Decision
+from rungwise.core.events import Event, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import SchemaError
@@ -68,6 +71,46 @@ def text_of(document: Any) -> str:
     return json.dumps(document, allow_nan=False, ensure_ascii=False)
 
 
+def texts_of(entry: Entry) -> tuple[str, str]:
+    """An entry as two lines of JSON: the event and the decision."""
+    event, decision = entry
+    answer = _TEXTS.get(type(decision))
+    if answer is None:
+        answer = text_of(decision_to_json(decision))
+    return _event_text(event), answer
+
+
+def entry_of(what: str, answer: str, place: str) -> Entry:
+    """The entry that :func:`texts_of` wrote.
+
+    Args:
+        what: the event.
+        answer: the decision.
+        place: where they stand, for the error.
+    """
+    try:
+        event = json.loads(what)
+        decision = _DECISIONS.get(answer)
+        if decision is None:
+            return read_entry({"event": event, "decision": json.loads(answer)}, place)
+        return event_from_json(event), decision
+    except (ValueError, TypeError, AttributeError) as error:
+        raise SchemaError(f"{place} cannot be read: {error}") from error
+
+
+def _event_text(event: Event) -> str:
+    # Nearly all entries are reports of finite numbers: they are written without detours.
+    if type(event) is Reported:
+        numbers = (event.resource, event.value, event.at, event.cost)
+        if all(type(n) is int or (type(n) is float and math.isfinite(n)) for n in numbers):
+            resource, value, at, cost = numbers
+            return (
+                f'{{"kind": "Reported", "job": {event.job}, "resource": {resource!r}, '
+                f'"value": {value!r}, "at": {at!r}, "cost": {cost!r}}}'
+            )
+    return text_of(event_to_json(event))
+
+
 def write_entry(entry: Entry) -> dict[str, Any]:
     """An entry as a plain dict."""
     event, decision = entry
@@ -89,3 +132,8 @@ def read_entry(document: Any, place: str) -> Entry:
 
 def _entry(*, event: Any, decision: Any) -> Entry:
     return event_from_json(event), decision_from_json(decision)
+
+
+_CONSTANT: tuple[Decision, ...] = (CONTINUE, PAUSE, STOP, WAIT, NOTED)
+_TEXTS = {type(decision): text_of(decision_to_json(decision)) for decision in _CONSTANT}
+_DECISIONS = {_TEXTS[type(decision)]: decision for decision in _CONSTANT}

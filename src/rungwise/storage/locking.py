@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
+import time
 from pathlib import Path
 from typing import IO
 
@@ -11,6 +13,8 @@ try:
     import fcntl
 except ImportError:  # pragma: no cover - not on Windows
     fcntl = None  # type: ignore[assignment]
+
+PAUSE = 0.05
 
 
 class FileLock:
@@ -24,8 +28,50 @@ class FileLock:
         self._path = path
         self._file: IO[str] | None = None
 
-    def take(self) -> bool:
-        """Take the lock; False when somebody else has it."""
+    def take(self, *, patience: float = 0.0) -> bool:
+        """Take the lock; False when somebody else has it.
+
+        Args:
+            patience: how many seconds to wait where the holder has died, but something it left
+                behind (see ``backends/keeper.py``) is still cleaning up.
+        """
+        deadline = time.monotonic() + patience
+        while not self._try():
+            if time.monotonic() >= deadline or self._holder_lives():
+                return False
+            time.sleep(PAUSE)
+        return True
+
+    def held(self) -> bool:
+        """Whether somebody has the lock; nothing is changed by asking."""
+        try:
+            with self._path.open(encoding="utf-8") as file:
+                if fcntl is not None:
+                    fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return False
+
+    def fileno(self) -> int | None:
+        """The lock as a file descriptor: who inherits it holds the lock as well."""
+        return None if self._file is None else self._file.fileno()
+
+    def holder(self) -> str:
+        """Who wrote themselves into the file last."""
+        try:
+            return self._path.read_text(encoding="utf-8") or "another process"
+        except OSError:
+            return "another process"
+
+    def release(self) -> None:
+        """Give it back; closing the file does."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _try(self) -> bool:
         file = self._path.open("a+", encoding="utf-8")
         if fcntl is not None:
             try:
@@ -40,15 +86,23 @@ class FileLock:
         self._file = file
         return True
 
-    def holder(self) -> str:
-        """Who wrote themselves into the file last."""
+    def _holder_lives(self) -> bool:
+        found = re.fullmatch(r"process (\d+) on (.*)", self.holder())
+        if found is None or found[2] != socket.gethostname():
+            return True
         try:
-            return self._path.read_text(encoding="utf-8") or "another process"
+            os.kill(int(found[1]), 0)
+        except ProcessLookupError:
+            return False
         except OSError:
-            return "another process"
+            return True
+        return not _is_zombie(int(found[1]))
 
-    def release(self) -> None:
-        """Give it back; closing the file does."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process is dead, and only its parent has not taken notice."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[:1] == ["Z"]

@@ -46,6 +46,9 @@ class MemoryLog:
     def append(self, event: Event, decision: Decision) -> None:
         self.entries.append((event, decision))
 
+    def extend(self, entries: Iterable[Entry]) -> None:
+        self.entries.extend(entries)
+
     def read_from(self, start: int = 0) -> Iterator[Entry]:
         return iter(self.entries[start:])
 

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
+from rungwise.core.checks import one_of
 from rungwise.core.decisions import Decision
 from rungwise.core.events import Event
 from rungwise.core.study import Study
@@ -33,6 +34,11 @@ from rungwise.storage import documents
 from rungwise.storage.base import Entry
 from rungwise.storage.locking import FileLock
 
+Durability = Literal["normal", "full"]
+
+PATIENCE = 10.0
+"""Seconds to wait for what a writer that died has left behind to be cleaned up."""
+
 APPLICATION = 0x52554E47
 """Marks a SQLite file as ours ("RUNG")."""
 
@@ -45,7 +51,24 @@ def _first_tables(database: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (_first_tables,)
+def _what_happened_besides(database: sqlite3.Connection) -> None:
+    """Version 2: what a real study knows beyond its events; no decision depends on it."""
+    database.execute("CREATE TABLE about (document TEXT NOT NULL)")
+    database.execute(
+        "CREATE TABLE failures (number INTEGER PRIMARY KEY, job INTEGER NOT NULL, "
+        "document TEXT NOT NULL)"
+    )
+    database.execute(
+        "CREATE TABLE extras (number INTEGER PRIMARY KEY, job INTEGER NOT NULL, "
+        "resource REAL NOT NULL, document TEXT NOT NULL)"
+    )
+    database.execute("CREATE TABLE retrains (number INTEGER PRIMARY KEY, document TEXT NOT NULL)")
+
+
+MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
+    _first_tables,
+    _what_happened_besides,
+)
 """Each brings the file one version further, in one transaction with the record that it has."""
 
 
@@ -56,6 +79,8 @@ class SqliteLog:
         path: the file; it is made when it is not there.
         mode: ``"write"`` (one process at a time), or ``"read"``.
         types: recipes, rankings and searchers beyond those of rungwise that the study uses.
+        durability: ``"normal"``: what was appended survives the death of any process;
+            ``"full"``: a power failure as well, which costs a wait for the disk each time.
 
     Raises:
         LogInUseError: another process writes to the file.
@@ -70,14 +95,16 @@ class SqliteLog:
         *,
         mode: Literal["write", "read"] = "write",
         types: Iterable[type] = (),
+        durability: Durability = "normal",
     ) -> None:
         self.path = Path(path)
-        if mode not in ("write", "read"):
-            raise InvalidArgumentError("mode", mode, "it must be 'write' or 'read'")
+        one_of("mode", mode, ("write", "read"))
+        self._durability = one_of("durability", durability, ("normal", "full"))
+        self._depth = 0
         if mode == "read" and not self.path.exists():
             raise InvalidArgumentError("path", str(path), "there must be such a file to read")
         self._types = tuple(types)
-        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        self.lock = FileLock(self.path.with_name(self.path.name + ".lock"))
         if mode == "write":
             self._take_lock()
         try:
@@ -85,16 +112,16 @@ class SqliteLog:
             self._study = self._read_study()
             self._length, self._checksum = self._tail()
         except BaseException:
-            self._lock.release()
+            self.lock.release()
             raise
 
     def _take_lock(self) -> None:
         try:
-            taken = self._lock.take()
+            taken = self.lock.take(patience=PATIENCE)
         except OSError as error:
             raise LogUnavailableError(str(self.path), str(error)) from error
         if not taken:
-            raise LogInUseError(str(self.path), self._lock.holder())
+            raise LogInUseError(str(self.path), self.lock.holder())
 
     # -- the log -------------------------------------------------------------------------------
 
@@ -106,9 +133,19 @@ class SqliteLog:
             rule = "it holds a study already: take a new file"
             raise InvalidArgumentError("log", str(self.path), rule)
         text = documents.text_of(documents.write(study))
-        with self._transaction():
-            self._database.execute("INSERT INTO study VALUES (?)", (text,))
+        with self.transaction() as database:
+            database.execute("INSERT INTO study VALUES (?)", (text,))
         self._study = study
+
+    @property
+    def begun(self) -> bool:
+        """Whether a study has been begun in it."""
+        return self._study is not None
+
+    @property
+    def version(self) -> int:
+        """Which of the migrations the file has seen."""
+        return _pragma(self._database, "user_version")
 
     @property
     def study(self) -> Study:
@@ -117,14 +154,19 @@ class SqliteLog:
         return self._study
 
     def append(self, event: Event, decision: Decision) -> None:
-        document = documents.write_entry((event, decision))
-        what, answer = (documents.text_of(document[part]) for part in ("event", "decision"))
-        checksum = _chained(self._checksum, what, answer)
-        with self._transaction():
-            row = (self._length, what, answer, checksum)
-            self._database.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", row)
-        self._length += 1
-        self._checksum = checksum
+        self.extend([(event, decision)])
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        length, checksum = self._length, self._checksum
+        rows = []
+        for entry in entries:
+            what, answer = documents.texts_of(entry)
+            checksum = _chained(checksum, what, answer)
+            rows.append((length, what, answer, checksum))
+            length += 1
+        with self.transaction() as database:
+            database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", rows)
+        self._length, self._checksum = length, checksum
 
     def read_from(self, start: int = 0) -> Iterator[Entry]:
         """The entries from a position on; those before it are checked all the same."""
@@ -139,12 +181,12 @@ class SqliteLog:
                 if checksum != stored:
                     raise CorruptLogError(str(self.path), f"entry {number} was altered")
                 if number >= start:
-                    yield _entry(what, answer, f"entry {number} of {self.path}")
+                    yield documents.entry_of(what, answer, f"entry {number} of {self.path}")
 
     def close(self) -> None:
         """Close the file and let others write to it."""
         self._database.close()
-        self._lock.release()
+        self.lock.release()
 
     def __enter__(self) -> SqliteLog:  # noqa: PYI034 - Self needs Python 3.11
         return self
@@ -189,7 +231,7 @@ class SqliteLog:
             raise CorruptLogError(str(self.path), verdict)
         if mode == "write":
             database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
+            database.execute(f"PRAGMA synchronous = {self._durability.upper()}")
             for number in range(version, len(MIGRATIONS)):
                 database.execute("BEGIN IMMEDIATE")
                 MIGRATIONS[number](database)
@@ -215,17 +257,30 @@ class SqliteLog:
         return (0, 0) if last is None else (last[0] + 1, last[1])
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All that is written inside, or nothing; inside another one it is part of that."""
+        database = self._database
+        if self._depth:
+            yield database
+            return
         with self._named():
-            self._database.execute("BEGIN IMMEDIATE")
+            database.execute("BEGIN IMMEDIATE")
+            self._depth = 1
             try:
-                yield
-                self._database.execute("COMMIT")
+                yield database
+                database.execute("COMMIT")
             except BaseException:
                 # SQLite rolls back by itself when the disk is full.
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
                 raise
+            finally:
+                self._depth = 0
+
+    def select(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows that a query gives."""
+        with self._named():
+            return self._database.execute(query).fetchall()
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -246,11 +301,3 @@ def _chained(before: int, *texts: str) -> int:
     for text in texts:
         before = zlib.crc32(text.encode(), before)
     return before
-
-
-def _entry(what: str, answer: str, place: str) -> Entry:
-    try:
-        document = {"event": json.loads(what), "decision": json.loads(answer)}
-    except json.JSONDecodeError as error:
-        raise SchemaError(f"{place} cannot be read: {error}") from error
-    return documents.read_entry(document, place)

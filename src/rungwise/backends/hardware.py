@@ -1,0 +1,122 @@
+"""What the machine has, and each worker's share of it."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rungwise.core.checks import real, whole
+from rungwise.errors import InvalidArgumentError
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+"""Where numerical libraries read how many threads they may start."""
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    try:
+        allowed = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        allowed = os.cpu_count() or 1
+    quota = _quota()
+    return allowed if quota >= allowed else max(1, math.ceil(quota))
+
+
+def _quota() -> float:
+    """The share of processors that a container may use."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return float(quota) / float(period)
+    except (OSError, ValueError):  # "max" is no number: there is no limit
+        return math.inf
+
+
+def gpus() -> tuple[str, ...]:
+    """The names of the GPUs this process may use, as CUDA_VISIBLE_DEVICES spells them."""
+    given = os.environ.get(VISIBLE)
+    if given is not None:
+        names = (name.strip() for name in given.split(","))
+        return tuple(name for name in names if name and name != "-1")
+    devices = (re.fullmatch(r"nvidia(\d+)", path.name) for path in Path("/dev").glob("nvidia*"))
+    return tuple(str(number) for number in sorted(int(found[1]) for found in devices if found))
+
+
+def share_out(
+    workers: Any, gpus_per_worker: Any, *, devices: Sequence[str] | None = None
+) -> list[dict[str, str]]:
+    """The environment variables of each worker.
+
+    Args:
+        workers: how many, or ``"auto"``: one a GPU where there are GPUs, else one a processor.
+        gpus_per_worker: how many GPUs each gets; a fraction shares one among several; None
+            shares out what there is.
+        devices: the GPUs; found out by default.
+    """
+    devices = gpus() if devices is None else devices
+    share = _share(gpus_per_worker, devices)
+    number = _number(workers, share, devices)
+    if share is None:
+        share = len(devices) / number if devices else 0
+        share = float(math.floor(share)) if share > 1 else share
+    threads = str(max(1, cores() // number))
+    common = {name: os.environ.get(name, threads) for name in THREAD_VARIABLES}
+    if share == 0 and gpus_per_worker is None:
+        return [dict(common) for _ in range(number)]  # no GPUs: nothing to hide
+    return [{**common, VISIBLE: ",".join(_slice(devices, share, w))} for w in range(number)]
+
+
+def _share(given: Any, devices: Sequence[str]) -> float | None:
+    if given is None:
+        return None
+    share = real("gpus_per_worker", given, at_least=0)
+    if share > 1 and not share.is_integer():
+        rule = "it must be a whole number, or a fraction below 1 to share a device"
+        raise InvalidArgumentError("gpus_per_worker", given, rule)
+    if share > len(devices):
+        found = f"{len(devices)} GPU{'s' * (len(devices) != 1)} found"
+        raise InvalidArgumentError("gpus_per_worker", given, f"there must be so many: {found}")
+    return share
+
+
+def _number(workers: Any, share: float | None, devices: Sequence[str]) -> int:
+    if isinstance(workers, str):
+        if workers != "auto":
+            rule = "it must be a whole number of at least 1, or 'auto'"
+            raise InvalidArgumentError("workers", workers, rule)
+        if devices and share != 0:
+            return max(1, math.floor(len(devices) / (share or 1) + 1e-9))
+        return cores()
+    number = whole("workers", workers, at_least=1)
+    if share and number * share > len(devices) + 1e-9:
+        rule = f"{number} × {share:g} GPUs are more than the {len(devices)} found"
+        raise InvalidArgumentError("workers", workers, rule)
+    return number
+
+
+def _slice(devices: Sequence[str], share: float, worker: int) -> Sequence[str]:
+    if share == 0:
+        return ()
+    if share < 1:
+        # Fill one device before the next; the last may be shared by one more when shares
+        # do not divide it.
+        a_device = math.floor(1 / share + 1e-9)
+        return (devices[min(worker // a_device, len(devices) - 1)],)
+    first = worker * int(share)
+    return devices[first : first + int(share)]
+
+
+def environment(share: Mapping[str, str]) -> dict[str, str]:
+    """The whole environment of a worker."""
+    return {**os.environ, **share}

@@ -1,0 +1,169 @@
+"""What came of a study, for a person: the winner, why, what was spent, the leaderboard, rungs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from rungwise import views
+from rungwise.cli.console import grid
+from rungwise.errors import RungwiseError
+from rungwise.tuning.result import TuningResult
+
+
+def document_of(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
+    """A result as plain JSON values."""
+    best = None
+    if result.engine.best is not None:
+        found = result.best
+        best = {
+            "trial": found.trial,
+            "config": dict(found.config),
+            "value": found.value,
+            "resource": found.resource,
+            "checkpoint": None if found.checkpoint is None else str(found.checkpoint),
+        }
+    saving = saving_of(result)
+    return {
+        "study": str(result.path),
+        "metric": result.metric,
+        "goal": result.goal,
+        "ended": result.ended,
+        "best": best,
+        "why": result.why,
+        "trials": result.trials,
+        "reports": result.reports,
+        "resource_spent": result.resource_spent,
+        "max_resource": result.max_resource,
+        "seconds": result.seconds,
+        "failures": len(result.failures),
+        "asha": None if saving is None else {"resource": saving.other, "ratio": saving.ratio},
+        "leaderboard": [
+            {
+                "trial": row.trial,
+                "value": row.value,
+                "resource": row.resource,
+                "state": row.state,
+                "config": dict(row.config),
+            }
+            for row in result.leaderboard(top)
+        ],
+    }
+
+
+def saving_of(result: TuningResult) -> Any:
+    """What ASHA would have spent, where that can be said."""
+    try:
+        return result.saved_versus("asha")
+    except RungwiseError:
+        return None
+
+
+def print_summary(console: Console, result: TuningResult) -> None:
+    """The winner, why the study stands where it stands, and what it cost."""
+    if result.engine.best is None:
+        console.print("[bold]No trial has reported a finite value.[/bold]")
+    else:
+        best = result.best
+        console.print(
+            f"[bold]Best: {escape(result.metric)} = {best.value:.6g}[/bold] at resource "
+            f"{best.resource:g}, trial {best.trial}"
+        )
+        for name, value in best.config.items():
+            console.print(f"  {escape(name)} = {escape(repr(value))}", soft_wrap=True)
+        if best.checkpoint is not None:
+            console.print(f"  checkpoint: {escape(str(best.checkpoint))}", soft_wrap=True)
+    console.print(escape(result.why))
+    failed = f", {len(result.failures)} failed attempts" if result.failures else ""
+    console.print(
+        f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "
+        f"resource, {result.seconds:.1f} s{failed}"
+    )
+    saving = saving_of(result)
+    if saving is not None:
+        console.print(f"{saving} ({saving.how})")
+
+
+def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
+    """The best trials, a column a parameter."""
+    shown = grid(console, f"The best {min(top, result.trials)} of {result.trials}")
+    rows = result.leaderboard(top)
+    names = list(dict.fromkeys(name for row in rows for name in row.config))
+    shown.add_column("#", justify="right")
+    shown.add_column("trial", justify="right")
+    shown.add_column(escape(result.metric), justify="right")
+    shown.add_column("at", justify="right")
+    shown.add_column("state")
+    for name in names:
+        shown.add_column(escape(name), justify="right", overflow="fold")
+    for row in rows:
+        shown.add_row(
+            str(row.rank),
+            str(row.trial),
+            "-" if row.value is None else f"{row.value:.6g}",
+            "-" if row.resource is None else f"{row.resource:g}",
+            row.state,
+            *(escape(_short(row.config.get(name))) for name in names),
+        )
+    console.print(shown)
+
+
+def print_rungs(console: Console, result: TuningResult) -> None:
+    """Who stands where."""
+    shown = grid(console, "Rungs")
+    for name in ("level", "reached it", "wait there", "on the way", f"best {result.metric}"):
+        shown.add_column(escape(name), justify="right")
+    ceiling = views.ceiling(result.engine)
+    for rung in views.rungs(result.engine):
+        mark = " ← ceiling" if rung.level == ceiling else ""
+        shown.add_row(
+            f"{rung.level:g}{mark}",
+            str(rung.entered),
+            str(rung.waiting),
+            str(rung.running_to),
+            "-" if rung.best is None else f"{rung.best:.6g}",
+        )
+    console.print(shown)
+
+
+def print_failures(console: Console, result: TuningResult, limit: int = 5) -> None:
+    """Why attempts failed, the most frequent reasons first."""
+    reasons = [failure.reason for failure in result.failures]
+    often = sorted(dict.fromkeys(reasons), key=lambda reason: -reasons.count(reason))
+    for reason in often[:limit]:
+        console.print(f"  {reasons.count(reason)} × {escape(reason)}", soft_wrap=True)
+
+
+def print_trial(console: Console, result: TuningResult, number: int) -> None:
+    """One trial's story, its curve, and how it failed."""
+    engine = result.engine
+    trial = engine.trials[number]
+    sign = 1.0 if result.goal == "min" else -1.0
+    for line in trial.story(engine.jobs_of(number), sign):
+        console.print(escape(line), soft_wrap=True)
+    curve = ", ".join(f"{resource:g}: {value:.6g}" for resource, value in result.curve(number))
+    console.print(f"{escape(result.metric)} at {curve}" if curve else "no reports", soft_wrap=True)
+    for failure in result.failures:
+        if failure.trial == number:
+            console.print(
+                f"[bold]job {failure.job} failed at resource {failure.resource:g}:[/bold] "
+                f"{escape(failure.reason)}",
+                soft_wrap=True,
+            )
+            for text in (failure.trace, failure.output):
+                if text.strip():
+                    console.print(escape(text.rstrip()), soft_wrap=True)
+
+
+def as_line(document: dict[str, Any]) -> str:
+    """A document as one line of JSON."""
+    return json.dumps(document, allow_nan=False)
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,82 @@
+"""What a display is: it is told how a study stands, and shows it to a person or a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rungwise.core.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """One worker.
+
+    Attributes:
+        number: its number.
+        pid: its process, if it has one.
+        trial: the trial it trains, None when it is idle.
+        resource: the last resource reported by its job, or where the job began.
+        until: how far the job may run.
+        since: for how many seconds it has been at this job.
+    """
+
+    number: int
+    pid: int | None = None
+    trial: int | None = None
+    resource: float = 0.0
+    until: float = 0.0
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A study at one moment.
+
+    Attributes:
+        engine: everything that was decided.
+        metric: the name of what is measured.
+        elapsed: seconds since the study began.
+        workers: what they do.
+        failures: how many jobs failed so far, retried ones included.
+        checkpoints_bytes: how much room the checkpoints take.
+        study: where the study is kept, as the user would write it.
+    """
+
+    engine: Engine
+    metric: str
+    elapsed: float
+    workers: Sequence[WorkerView] = ()
+    failures: int = 0
+    checkpoints_bytes: int = 0
+    study: str = ""
+
+    @property
+    def busy(self) -> int:
+        """How many workers have a job."""
+        return sum(worker.trial is not None for worker in self.workers)
+
+
+class Display(Protocol):
+    """Shows a study while it runs. A closed terminal or a broken pipe never harms the study."""
+
+    def begin(self, snapshot: Snapshot) -> None:
+        """The study begins, or goes on."""
+        ...
+
+    def due(self) -> bool:
+        """Whether :meth:`update` would do anything now: cheap, to be asked before every one."""
+        ...
+
+    def update(self, snapshot: Snapshot) -> None:
+        """How it stands; may be called as often as one likes."""
+        ...
+
+    def notice(self, text: str) -> None:
+        """Something a person should know: a failure, a warning, an eviction."""
+        ...
+
+    def end(self, snapshot: Snapshot, text: str) -> None:
+        """The study ended; ``text`` says how."""
+        ...

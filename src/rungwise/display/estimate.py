@@ -1,0 +1,160 @@
+"""How long a study may still take, no more precisely than it can be known.
+
+Two figures. The lower is the work that is left if the ceiling stays where it is, shared by all
+workers at the speed so far; the upper one is the work if the ceiling rises to the end, and after it
+one trial that climbs the whole ladder while the other workers idle (Graham's bound for work that
+has to wait for other work). How many trials go from rung to rung is taken from those that did, at
+least one in η. Budgets cap both.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rungwise.core.ladder import Ladder
+from rungwise.display.base import Snapshot
+from rungwise.display.text import duration
+from rungwise.views import RungView, ceiling, levels_of, next_level, rungs
+
+PATIENCE = 2.0
+"""Seconds of training before a speed is worth anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Seconds to come.
+
+    Attributes:
+        low: at least; 0 when the study may end at any moment, None when unknown.
+        high: at most; None when nothing bounds it.
+    """
+
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        if self.low is None:
+            return "not known yet" if self.high is None else f"at most {duration(self.high)}"
+        if self.high is None:
+            return f"at least {duration(self.low)}"
+        if self.low == 0:
+            return f"at most {duration(self.high)}"
+        if self.high <= 1.25 * self.low:
+            return f"about {duration(self.high)}"
+        low, high = duration(self.low), duration(self.high)
+        if low.split()[1:] == high.split()[1:]:  # the unit once is enough
+            low = low.split()[0]
+        return f"about {low} to {high}"
+
+
+class Estimator:
+    """Watches how fast a study goes."""
+
+    def __init__(self) -> None:
+        # (elapsed, resource, cost) when training was first seen to go on: what came before was
+        # spent on starting workers, or in an earlier session.
+        self._base: tuple[float, float, float] | None = None
+        self._spent: float | None = None
+
+    def left(self, snapshot: Snapshot, ladder: list[RungView] | None = None) -> Left:
+        """What is left now.
+
+        Args:
+            snapshot: the study.
+            ladder: its rungs, if they are known already.
+        """
+        engine = snapshot.engine
+        if self._spent is None:
+            self._spent = engine.spent
+        if self._base is None and engine.spent > self._spent:
+            self._base = (snapshot.elapsed, engine.spent, engine.cost)
+        low, high = self._by_trials(snapshot, ladder)
+        cap = self._by_budget(snapshot)
+        if cap < math.inf:
+            low = cap if engine.study.limits.trials is None else low
+            low = None if low is None else min(low, cap)
+            high = cap if high is None else min(high, cap)
+        if engine.study.limits.target is not None and (low is not None or high is not None):
+            low = 0.0  # any report may reach the target
+        return Left(low, high)
+
+    def _speed(self, snapshot: Snapshot) -> float:
+        """Resource a second; 0 while it is not known."""
+        if self._base is None or snapshot.elapsed - self._base[0] < PATIENCE:
+            return 0.0
+        return (snapshot.engine.spent - self._base[1]) / (snapshot.elapsed - self._base[0])
+
+    def _by_trials(
+        self, snapshot: Snapshot, ladder: list[RungView] | None
+    ) -> tuple[float | None, float | None]:
+        engine, speed = snapshot.engine, self._speed(snapshot)
+        if engine.study.limits.trials is None or speed <= 0:
+            return None, None
+        alone = speed / max(1, len(snapshot.workers))
+        leg = max((_leg(snapshot, worker.trial) for worker in snapshot.workers), default=0.0)
+        stays, rises = _totals(snapshot, rungs(engine) if ladder is None else ladder)
+        low = max((stays - engine.spent) / speed, leg / alone)
+        if rises is None:
+            return low, None
+        climb = max(leg, levels_of(engine)[-1] - leg)
+        return low, max(rises - engine.spent, 0.0) / speed + climb / alone
+
+    def _by_budget(self, snapshot: Snapshot) -> float:
+        """Seconds until a budget is used up at the latest."""
+        engine, limits = snapshot.engine, snapshot.engine.study.limits
+        cap = math.inf
+        if limits.seconds is not None:
+            cap = limits.seconds - snapshot.elapsed
+        speed = self._speed(snapshot)
+        if limits.resource is not None and speed > 0:
+            cap = min(cap, (limits.resource - engine.spent) / speed)
+        if limits.cost is not None and self._base is not None and speed > 0:
+            pace = (engine.cost - self._base[2]) / (snapshot.elapsed - self._base[0])
+            cap = min(cap, (limits.cost - engine.cost) / pace) if pace > 0 else cap
+        return max(0.0, cap)
+
+
+def _leg(snapshot: Snapshot, number: int | None) -> float:
+    """What a running job has before it, up to the next rung."""
+    if number is None:
+        return 0.0
+    trial = snapshot.engine.trials[number]
+    level = next_level(snapshot.engine, trial)
+    return 0.0 if level is None else level - trial.resource
+
+
+def _totals(snapshot: Snapshot, views: list[RungView]) -> tuple[float, float | None]:
+    """The resource of the whole study if the ceiling stays, and if it rises to the end."""
+    engine = snapshot.engine
+    trials = engine.study.limits.trials or len(engine.trials)
+    ladder = getattr(engine.scheduler, "ladder", None)
+    if ladder is None or hasattr(engine.scheduler, "brackets"):
+        # Brackets come in turns and differ in cost, the cheap ones first: no trial to come costs
+        # less than those so far, and nobody knows how much more.
+        average = engine.spent / max(1, len(engine.trials))
+        return trials * average, None
+    highest = ceiling(engine)
+    stays = _total(ladder, views, trials, math.inf if highest is None else highest)
+    if engine.study.scheduler.max_resource is None:
+        return stays, None
+    return stays, _total(ladder, views, trials, math.inf)
+
+
+def _total(ladder: Ladder, views: list[RungView], trials: int, highest: float) -> float:
+    """What ``trials`` trials cost if as many go from rung to rung as did so far.
+
+    Asynchronous promotions are more than one in η, because an early leader may be overtaken.
+    """
+    going, total = float(trials), float(trials * ladder.levels[0])
+    for k in range(1, len(ladder.levels)):
+        if ladder.levels[k] > highest:
+            break
+        share = 1 / ladder.eta
+        if k < len(views) and views[k - 1].entered:
+            share = max(share, views[k].entered / views[k - 1].entered)
+        going *= share
+        if going < 0.5:  # fewer than one trial gets there
+            break
+        total += going * (ladder.levels[k] - ladder.levels[k - 1])
+    return total

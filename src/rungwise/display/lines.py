@@ -1,0 +1,129 @@
+"""Log lines, for where there is no terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+from rungwise import views
+from rungwise.display import text as words
+from rungwise.display.base import Snapshot
+from rungwise.display.watch import Clock, Watch
+
+LOOK = 0.25
+"""Seconds between two looks for news."""
+
+SOONEST, LATEST = 1.0, 10.0
+"""Seconds between two lines of progress: few at first, so that one sees that it works."""
+
+BEST = 5.0
+"""Seconds between two lines about a new best, which at first comes with every report."""
+
+
+class LineDisplay:
+    """Writes a line when something happened, and every ten seconds.
+
+    Args:
+        stream: where to; the standard error output by default.
+        timer: tells seconds.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, timer: Clock = time.monotonic) -> None:
+        self._pen = words.Pen(sys.stderr if stream is None else stream)
+        self._timer = timer
+        self._watch = Watch(timer)
+        self._due = 0.0
+        self._pause = SOONEST
+        self._progress_due = 0.0
+        self._best_due = 0.0
+        self._best_owed = False
+        self._origin = timer()
+
+    def begin(self, snapshot: Snapshot) -> None:
+        now = self._timer()
+        self._origin = now - snapshot.elapsed
+        self._watch.begin(snapshot)
+        self._due = now + LOOK
+        self._progress_due = now + self._pause
+        engine = snapshot.engine
+        name = f"{snapshot.study}: " if snapshot.study else ""
+        reports = f", {words.counted(engine.reports, 'report')} so far" if engine.reports else ""
+        self._write(
+            f"{name}{snapshot.metric} ({engine.study.goal}), {words.recipe(snapshot)}, "
+            f"{words.drawn(snapshot)}, {words.counted(len(snapshot.workers), 'worker')}{reports}"
+        )
+
+    def due(self) -> bool:
+        return self._timer() >= self._due
+
+    def update(self, snapshot: Snapshot) -> None:
+        now = self._timer()
+        if now < self._due:
+            return
+        self._due = now + LOOK
+        self._news(snapshot, now)
+        if now >= self._progress_due:
+            self._pause = min(2 * self._pause, LATEST)
+            self._progress_due = now + self._pause
+            self._write(self._progress(snapshot))
+
+    def notice(self, text: str) -> None:
+        self._write(text)
+
+    def end(self, snapshot: Snapshot, text: str) -> None:
+        self._news(snapshot, self._timer())
+        self._write(self._progress(snapshot, over=True))
+        self._write(text)
+
+    def _write(self, text: str) -> None:
+        stamp = f"[{words.clock(self._timer() - self._origin)}] "
+        indented = words.plain(text).rstrip().replace("\n", "\n" + " " * len(stamp))
+        self._pen.line(stamp + indented)
+
+    def _news(self, snapshot: Snapshot, now: float) -> None:
+        risen = self._watch.ceilings(snapshot)
+        if risen:
+            levels = ", then ".join(words.amount(level) for _, level in risen)
+            self._write(f"ceiling {levels}: {snapshot.engine.scheduler.explain()}")
+        if self._watch.best_changed(snapshot):
+            self._best_owed = True
+        if self._best_owed and now >= self._best_due:
+            self._best_owed = False
+            self._best_due = now + BEST
+            self._write(f"new best: {_best(snapshot)}")
+
+    def _progress(self, snapshot: Snapshot, *, over: bool = False) -> str:
+        engine = snapshot.engine
+        told = [
+            words.drawn(snapshot),
+            words.counted(engine.reports, "report"),
+            f"{words.amount(engine.spent)} units spent",
+        ]
+        ceiling, epsilon = views.ceiling(engine), views.epsilon(engine)
+        if ceiling is not None:
+            told.append(f"ceiling {words.amount(ceiling)}")
+        if epsilon is not None:
+            told.append(f"epsilon {epsilon:.3g}")
+        if engine.best is not None:
+            told.append(f"best {words.value(engine.best_value)}")
+        if snapshot.failures:
+            told.append(words.counted(snapshot.failures, "failure"))
+        if not over:
+            told.append(f"{snapshot.busy} of {len(snapshot.workers)} workers busy")
+        saved = self._watch.saved(snapshot, now=over)
+        if saved is not None:
+            told.append(words.saved(saved))
+        if not over:
+            told.append(f"left: {self._watch.left(snapshot)}")
+        return ", ".join(told)
+
+
+def _best(snapshot: Snapshot) -> str:
+    engine = snapshot.engine
+    if engine.best is None:
+        return "none"
+    return (
+        f"{words.value(engine.best_value)} at {words.amount(engine.best_resource)} by trial "
+        f"{engine.best.id} ({views.config_text(engine.best.config)})"
+    )

@@ -1,0 +1,106 @@
+"""A live view on a terminal, drawn anew a few times a second as the study tells how it stands.
+
+There is no thread that redraws: a view that moves while the study stands still would lie.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.live import Live
+
+from rungwise import views
+from rungwise.display.base import Snapshot
+from rungwise.display.picture import Scene, draw
+from rungwise.display.text import plain
+from rungwise.display.watch import SHARE, Clock, Watch
+
+PERIOD = 0.25
+"""Seconds between two drawings, at least."""
+
+
+class Screen(Console):
+    """A console that tells when its terminal is gone, where others end the process."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 - rich calls it while it handles the error
+
+
+class LiveDisplay:
+    """Draws the study in place.
+
+    Args:
+        console: where; the standard error output by default.
+        timer: tells seconds.
+    """
+
+    def __init__(self, console: Screen | None = None, *, timer: Clock = time.monotonic) -> None:
+        if console is None:
+            console = Screen(stderr=True, highlight=False)
+        self._console = console
+        self._timer = timer
+        self._watch = Watch(timer)
+        self._notices: deque[str] = deque(maxlen=3)
+        self._due = 0.0
+        self._lost = False
+        # What callbacks print stands above the view, unless it goes to a file.
+        prints = _is_terminal(sys.stdout)
+        self._live = Live(
+            console=console, auto_refresh=False, redirect_stdout=prints, vertical_overflow="crop"
+        )
+
+    def begin(self, snapshot: Snapshot) -> None:
+        self._watch.begin(snapshot)
+        self._guard(self._live.start)
+        self._draw(snapshot)
+
+    def due(self) -> bool:
+        return self._timer() >= self._due and not self._lost
+
+    def update(self, snapshot: Snapshot) -> None:
+        if self._timer() >= self._due:
+            self._draw(snapshot)
+
+    def notice(self, text: str) -> None:
+        self._notices.append(plain(text).strip())
+
+    def end(self, snapshot: Snapshot, text: str) -> None:
+        self._draw(snapshot, over=True)
+        self._guard(self._live.stop)
+        self._guard(lambda: self._console.print(f"\n{plain(text)}", markup=False))
+
+    def _draw(self, snapshot: Snapshot, *, over: bool = False) -> None:
+        if self._lost:
+            return
+        begun = self._timer()
+        # First, because it keeps to a budget of its own.
+        saved = self._watch.saved(snapshot, now=over)
+        drawing = self._timer()
+        ladder = views.rungs(snapshot.engine)
+        left = None if over else self._watch.left(snapshot, ladder)
+        scene = Scene(snapshot, ladder, saved, left, tuple(self._notices))
+        frame = draw(scene, self._console)
+        self._guard(lambda: self._live.update(frame, refresh=True))
+        done = self._timer()
+        # A view of many trials takes longer: then it is drawn less often.
+        self._due = max(begun + PERIOD, done + SHARE * (done - drawing))
+
+    def _guard(self, act: Callable[[], object]) -> None:
+        """Do it unless the terminal is gone: the study does not care who looks."""
+        if self._lost:
+            return
+        try:
+            act()
+        except (OSError, ValueError):  # hung up, closed, or without the characters needed
+            self._lost = True
+
+
+def _is_terminal(stream: object) -> bool:
+    try:
+        return bool(stream.isatty())  # type: ignore[attr-defined]
+    except (AttributeError, ValueError):
+        return False

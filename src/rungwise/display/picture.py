@@ -1,0 +1,263 @@
+"""The live view, drawn: a study at one moment as lines of a terminal.
+
+From top to bottom: the study, its ladder with the ceiling on top, the facts a person asks for,
+the workers, the last notices. The lower parts give way when the terminal is short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from rungwise import views
+from rungwise.counterfactual import Saving
+from rungwise.display import text as words
+from rungwise.display.base import Snapshot, WorkerView
+from rungwise.display.estimate import Left
+from rungwise.views import RungView
+
+BAR, MARK, LABEL, GOOD, BAD = "cyan", "yellow", "bright_black", "bold green", "red"
+
+ROOMY, WIDE = 72, 58
+"""Columns below which less is shown."""
+
+CELL = 34
+"""Columns for one worker."""
+
+Lines = list[list[Segment]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that the picture shows.
+
+    Attributes:
+        snapshot: the study.
+        ladder: its rungs.
+        saved: what was saved against ASHA, if it is known.
+        left: how long it may still take; None when it is over.
+        notices: the last ones, oldest first.
+    """
+
+    snapshot: Snapshot
+    ladder: Sequence[RungView]
+    saved: Saving | None
+    left: Left | None
+    notices: Sequence[str]
+
+
+class Frame:
+    """Lines that are rendered already."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self.lines:
+            yield from line
+            yield Segment.line()
+
+
+def draw(scene: Scene, console: Console) -> Frame:
+    """The scene, fitted to the terminal: narrow ones lose columns, short ones lower parts."""
+    width, room = console.width, max(1, console.height - 1)
+    blank = Text("")
+    base: list[RenderableType] = [_header(scene, width), blank, _ladder(scene, width), blank]
+    lines = _render(console, Group(*base, _facts(scene, width)))
+    if scene.left is not None:
+        lines += _part(console, room - len(lines), _workers(scene, width, room - len(lines) - 1))
+    lines += _part(console, room - len(lines), _notices(scene, width, room - len(lines) - 1))
+    return Frame(lines[:room])
+
+
+def _render(console: Console, part: RenderableType) -> Lines:
+    return console.render_lines(part, console.options.update(height=None), pad=False)
+
+
+def _part(console: Console, room: int, part: RenderableType | None) -> Lines:
+    """A part with a blank line above it, if there is room for both."""
+    if part is None or room < 2:
+        return []
+    return [[], *_render(console, part)]
+
+
+def _header(scene: Scene, width: int) -> Table:
+    snapshot = scene.snapshot
+    study = snapshot.engine.study
+    name = snapshot.study or "study"
+    left = Text.assemble(("rungwise ", "bold"), words.plain(name), overflow="ellipsis")
+    arrow = "↑" if study.goal == "max" else "↓"
+    recipe = f"{words.recipe(snapshot)}   " if width >= WIDE else ""
+    right = Text.assemble(
+        (f"{words.plain(snapshot.metric)} {arrow}   {recipe}", LABEL),
+        words.clock(snapshot.elapsed),
+    )
+    grid = Table.grid(expand=True, padding=(0, 1))
+    grid.add_column(ratio=1, no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_row(left, right)
+    return grid
+
+
+def _ladder(scene: Scene, width: int) -> Table:
+    """The rungs with the highest on top, as on a ladder."""
+    headings = ("trials", "waiting", "running", "best") if width >= WIDE else ("trials", "best")
+    grid = Table(box=None, expand=True, padding=(0, 1), pad_edge=False, header_style=LABEL)
+    grid.add_column("level", justify="right", no_wrap=True)
+    grid.add_column("", ratio=1, no_wrap=True)
+    for heading in headings:
+        grid.add_column(heading, justify="right", no_wrap=True)
+    grid.add_column("", no_wrap=True)
+    beyond = _beyond(scene)
+    if beyond:
+        grid.add_row(Text("⋯", style=LABEL), Text(beyond, style=LABEL, overflow="ellipsis"))
+    highest = views.ceiling(scene.snapshot.engine)
+    full = max((rung.entered for rung in scene.ladder), default=0)
+    for rung in reversed(scene.ladder):
+        top = rung.level == highest
+        cells = {
+            "trials": _count(rung.entered),
+            "waiting": _count(rung.waiting),
+            "running": _count(rung.running_to),
+            "best": Text(words.value(rung.best), style=LABEL if rung.best is None else ""),
+        }
+        grid.add_row(
+            Text(words.amount(rung.level), style=MARK if top else ""),
+            _Bar(rung.entered / full if full else 0.0, MARK if top else BAR),
+            *(cells[heading] for heading in headings),
+            Text("◂ ceiling" if width >= ROOMY else "◂", style=MARK) if top else "",
+        )
+    return grid
+
+
+def _beyond(scene: Scene) -> str:
+    """What lies above the ceiling and was not needed so far."""
+    engine = scene.snapshot.engine
+    if engine.study.scheduler.max_resource is None:
+        return "open-ended"
+    shown = {rung.level for rung in scene.ladder}
+    above = [words.amount(level) for level in views.levels_of(engine) if level not in shown]
+    return f"{', '.join(above)} not needed so far" if above else ""
+
+
+class _Bar:
+    """A thin bar over a part of its column; whatever is not nothing can be seen."""
+
+    def __init__(self, part: float, style: str) -> None:
+        self._part = part
+        self._style = style
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        halves = math.ceil(2 * options.max_width * self._part)
+        yield Text("━" * (halves // 2) + "╸" * (halves % 2), style=self._style, no_wrap=True)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, options.max_width)
+
+
+def _count(number: int) -> Text:
+    return Text(f"{number:,}") if number else Text("·", style=LABEL)
+
+
+def _labelled() -> Table:
+    """A grid with a dim label in front of every row."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style=LABEL, no_wrap=True, min_width=7)
+    return grid
+
+
+def _facts(scene: Scene, width: int) -> Table:
+    snapshot, engine = scene.snapshot, scene.snapshot.engine
+    grid = _labelled()
+    grid.add_column(overflow="fold")
+    if engine.best is not None:
+        grid.add_row("best", _best(snapshot, width))
+    why = engine.scheduler.explain()
+    label = "ceiling" if why.startswith("the ceiling ") else "rule"
+    grid.add_row(label, Text(why.removeprefix("the ceiling ")))
+    epsilon = views.epsilon(engine)
+    if epsilon is not None:
+        note = ("   smaller differences count as none", LABEL)
+        grid.add_row("ε", Text.assemble(f"{epsilon:.3g}", note))
+    told = [words.drawn(snapshot), words.counted(engine.reports, "report")]
+    told.append(f"{words.amount(engine.spent)} units spent")
+    if snapshot.checkpoints_bytes:
+        told.append(f"{words.size(snapshot.checkpoints_bytes)} on disk")
+    grid.add_row("so far", Text("   ".join(told)))
+    if snapshot.failures:
+        grid.add_row("failed", Text(words.counted(snapshot.failures, "job"), style=BAD))
+    if scene.saved is not None:
+        grid.add_row("saved", Text(words.saved(scene.saved)))
+    if scene.left is not None:
+        grid.add_row("left", Text(str(scene.left)))
+    return grid
+
+
+def _best(snapshot: Snapshot, width: int) -> Text:
+    """The best so far, in two lines at most however long its configuration is."""
+    engine = snapshot.engine
+    assert engine.best is not None
+    value = words.value(engine.best_value)
+    where = f" at {words.amount(engine.best_resource)}, trial {engine.best.id}   "
+    config = views.config_text(engine.best.config)
+    room = max(16, 2 * (width - 9) - len(value + where) - 12)
+    if len(config) > room:
+        config = config[: room - 1] + "…"
+    return Text.assemble((value, GOOD), where, (config, LABEL))
+
+
+def _workers(scene: Scene, width: int, room: int) -> Table | None:
+    """As many workers as there is room for, the busy ones first."""
+    workers = sorted(scene.snapshot.workers, key=lambda worker: worker.trial is None)
+    if not workers or room < 1:
+        return None
+    columns = max(1, min((width - 9) // CELL, 4))
+    rows = min(room, -(-len(workers) // columns))
+    shown = workers[: rows * columns]
+    cells = [_worker(scene.snapshot, worker) for worker in shown]
+    if len(shown) < len(workers):
+        rest = len(workers) - len(shown) + 1
+        cells[-1] = Text(f"and {rest:,} more", style=LABEL)
+    grid = _labelled()
+    for _ in range(columns):
+        grid.add_column(no_wrap=True, width=CELL - 2)
+    for row in range(rows):
+        first = "workers" if row == 0 else ""
+        grid.add_row(first, *cells[row * columns : (row + 1) * columns])
+    return grid
+
+
+def _worker(snapshot: Snapshot, worker: WorkerView) -> Text:
+    number = (f"{worker.number:>2}  ", LABEL)
+    if worker.trial is None:
+        return Text.assemble(number, ("idle", LABEL))
+    trial = snapshot.engine.trials[worker.trial]
+    level = views.next_level(snapshot.engine, trial)
+    goal = worker.until if level is None else min(level, worker.until)
+    way = words.amount(worker.resource)
+    way += f" → {words.amount(goal)}" if worker.resource < goal else " reached"
+    return Text.assemble(
+        number,
+        f"trial {worker.trial:<5} {way}",
+        (f"   {words.clock(worker.since)}", LABEL),
+        overflow="ellipsis",
+    )
+
+
+def _notices(scene: Scene, width: int, room: int) -> Table | None:
+    """The last notices, a line each."""
+    last = list(scene.notices)[-min(room, 3) :] if room > 0 else []
+    if not last:
+        return None
+    grid = _labelled()
+    grid.add_column(no_wrap=True, overflow="ellipsis", max_width=max(1, width - 9))
+    for index, text in enumerate(last):
+        grid.add_row("" if index else "notices", Text(text.partition("\n")[0]))
+    return grid

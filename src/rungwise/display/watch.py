@@ -1,0 +1,88 @@
+"""What changed since a display last looked, and the figures that are too dear for every look."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from rungwise.counterfactual import Saving, saving
+from rungwise.display.base import Snapshot
+from rungwise.display.estimate import Estimator, Left
+from rungwise.schedulers import ASHA
+from rungwise.views import RungView
+
+Clock = Callable[[], float]
+
+PERIOD = 3.0
+"""Seconds between two computations of what was saved, at least."""
+
+SHARE = 50
+"""Figures may take one part in so many of the time, so that watching never slows a study."""
+
+SECONDS_PER_TRIAL = 40e-6
+"""About what a trial costs in a counterfactual; only the first computation is judged by it."""
+
+
+class Watch:
+    """Follows one study.
+
+    Args:
+        timer: tells seconds; any origin will do.
+    """
+
+    def __init__(self, timer: Clock = time.monotonic) -> None:
+        self._timer = timer
+        self._estimator = Estimator()
+        self._risen = 0
+        self._best: tuple[int, float] | None = None
+        self._saving: Saving | None = None
+        self._saving_due = 0.0
+        self._saving_reports = -1
+
+    def begin(self, snapshot: Snapshot) -> None:
+        """What holds now is no news."""
+        self.ceilings(snapshot)
+        self.best_changed(snapshot)
+        self.left(snapshot)
+        cost = SECONDS_PER_TRIAL * len(snapshot.engine.trials)
+        self._saving_due = self._timer() + max(PERIOD, SHARE * cost)
+
+    def ceilings(self, snapshot: Snapshot) -> Sequence[tuple[int, float]]:
+        """The ceilings reached since the last time: [(reports, level), …]."""
+        trace = snapshot.engine.scheduler.ceilings
+        new = trace[self._risen :]
+        self._risen = len(trace)
+        return new
+
+    def best_changed(self, snapshot: Snapshot) -> bool:
+        """Whether there is a better value than the last time."""
+        best = snapshot.engine.best
+        now = None if best is None else (best.id, snapshot.engine.best_loss)
+        changed = now != self._best
+        self._best = now
+        return changed
+
+    def left(self, snapshot: Snapshot, ladder: list[RungView] | None = None) -> Left:
+        """How long it may still take."""
+        return self._estimator.left(snapshot, ladder)
+
+    def saved(self, snapshot: Snapshot, *, now: bool = False) -> Saving | None:
+        """What was saved against ASHA, as of a few seconds ago.
+
+        None while it is not known, and for studies that have no maximum or are ASHA themselves.
+
+        Args:
+            snapshot: the study.
+            now: compute it even if that is not due.
+        """
+        engine = snapshot.engine
+        own = engine.study.scheduler
+        if own.max_resource is None or isinstance(own, ASHA) or not engine.reports:
+            return None
+        begun = self._timer()
+        if engine.reports != self._saving_reports and (now or begun >= self._saving_due):
+            self._saving_reports = engine.reports
+            self._saving = saving(engine, workers=max(1, len(snapshot.workers)))
+            done = self._timer()
+            self._saving_due = done + max(PERIOD, SHARE * (done - begun))
+        return self._saving

@@ -1,0 +1,7 @@
+"""Studies and spaces as files: what a person writes in YAML or JSON, read and checked."""
+
+from rungwise.specification.functions import load_function
+from rungwise.specification.spaces import read_space
+from rungwise.specification.studies import read_study
+
+__all__ = ["load_function", "read_space", "read_study"]

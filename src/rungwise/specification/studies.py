@@ -1,0 +1,219 @@
+"""Studies as a person writes them in a file: ``rungwise tune study.yaml``.
+
+Every key is an argument of :func:`rungwise.tune` by the same name. Files are looked for from the
+folder of the study file, so that it means the same wherever it is started from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rungwise.checkpoints import bytes_of
+from rungwise.core.checks import one_of, real, whole
+from rungwise.errors import InvalidArgumentError, Told
+from rungwise.scripts import Script, script_of
+from rungwise.space import Space
+from rungwise.specification.functions import is_reference, split_reference
+from rungwise.specification.recipes import OF_RECIPE, recipe_of
+from rungwise.specification.spaces import known_key, read_space
+from rungwise.specification.texts import Document, read
+
+
+def read_study(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The arguments of :func:`rungwise.tune` that a study file gives, checked.
+
+    ``train`` is a :class:`rungwise.scripts.Script`, or the name of a function for
+    :func:`load_function`; ``space`` is a :class:`Space`; ``scheduler`` is there when the file says
+    anything about it (``scheduler``, ``ranking``, ``eta``, ``min_resource``).
+
+    Args:
+        path: the file, YAML or JSON.
+    """
+    file = Path(path).absolute()
+    document = read(file).mapping("a study must be a mapping such as {train: …, space: …}")
+    for key in document.data:
+        if key not in KEYS:
+            raise known_key(document, key, KEYS)
+    _check_needed(document)
+    space = _space(document["space"], file.parent)
+    arguments: dict[str, Any] = {"train": _train(document, file.parent, space), "space": space}
+    for key, check in _CHECKS.items():
+        if key in document.data:
+            arguments[key] = check(document[key].label(), document[key].data)
+    if "initial" in document.data:
+        arguments["initial"] = _initial(document["initial"], space)
+    if "study" in document.data:
+        written = document["study"]
+        arguments["study"] = str(file.parent / _text(written.label(), written.data))
+    if any(key in document.data for key in OF_RECIPE):
+        arguments["scheduler"] = recipe_of(document)
+    return arguments
+
+
+def _check_needed(document: Document) -> None:
+    given = document.data
+    if ("train" in given) == ("command" in given):
+        rule = "it must say what is trained: train, or command (one of them)"
+        raise InvalidArgumentError(document.label(), Told(_listed(given)), rule)
+    missing = [key for key in ("space", "metric", "goal") if key not in given]
+    if missing:
+        rule = f"it must also give {', '.join(missing)}"
+        raise InvalidArgumentError(document.label(), Told(_listed(given)), rule)
+
+
+def _listed(given: Mapping[str, Any]) -> str:
+    return f"a study with {', '.join(given)}" if given else "a study with nothing"
+
+
+def _space(document: Document, folder: Path) -> Space:
+    if not isinstance(document.data, str):
+        return read_space(document)
+    path = folder / document.data
+    if not _is_file(path):
+        raise document.wrong(f"there is no file {path}")
+    return read_space(path)
+
+
+def _train(document: Document, folder: Path, space: Space) -> Script | str:
+    """The script, or the name of the function, with its file's path in full."""
+    of_script = [key for key in ("flags", "environment", "command") if key in document.data]
+    written = document["train" if "train" in document.data else "command"]
+    label = written.label()
+    if "train" in document.data and is_reference(_text(label, written.data)):
+        if of_script:
+            rule = "it is for scripts, and this study trains a function"
+            raise document[of_script[0]].wrong(rule)
+        return _reference(written, folder)
+    try:
+        script = _script(document, written, folder)
+        script.check(space)
+    except InvalidArgumentError as error:
+        # Their place is that of the key they are about.
+        key = error.argument.partition("[")[0]
+        at = document[key] if key in document.data else written
+        raise InvalidArgumentError(at.label(), error.value, error.rule) from None
+    return script
+
+
+def _script(document: Document, written: Document, folder: Path) -> Script:
+    options: dict[str, Any] = {
+        "flags": document.data.get("flags", True),
+        "environment": document.data.get("environment", {}),
+        "folder": str(folder),
+    }
+    if written.path == ("command",):
+        return Script(written.data, **options)
+    path = folder / written.data
+    if not _is_file(path):
+        raise written.wrong(f"there is no file {path}; a function is written file.py:function")
+    return script_of(path, **options)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _reference(document: Document, folder: Path) -> str:
+    module, name = split_reference(document.data)
+    if not module.endswith(".py"):
+        return f"{module}:{name}"
+    path = folder / module
+    if not _is_file(path):
+        raise document.wrong(f"there is no file {path}")
+    return f"{path}:{name}"
+
+
+def _initial(document: Document, space: Space) -> list[dict[str, Any]]:
+    if not isinstance(document.data, list):
+        raise document.wrong("it must be a list of configurations")
+    return [_legal(document[place], space) for place in range(len(document.data))]
+
+
+def _legal(document: Document, space: Space) -> dict[str, Any]:
+    try:
+        return space.validate(document.data)
+    except InvalidArgumentError as error:
+        raise document.relabelled(error) from None
+
+
+def _text(label: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidArgumentError(label, value, "it must be text")
+    return value
+
+
+def _whole(label: str, value: Any, *, at_least: int) -> int:
+    """A whole number; 1e3 is one too."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return whole(label, value, at_least=at_least)
+
+
+def _workers(label: str, value: Any) -> int | str:
+    return "auto" if value == "auto" else _count(label, value, 1, "auto")
+
+
+def _keep(label: str, value: Any) -> int | str:
+    return "all" if value == "all" else _count(label, value, 0, "all")
+
+
+def _count(label: str, value: Any, at_least: int, word: str) -> int:
+    try:
+        return _whole(label, value, at_least=at_least)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(label, value, f"{error.rule}, or {word!r}") from None
+
+
+def _positive(label: str, value: Any) -> float:
+    number = real(label, value)
+    if number <= 0:
+        raise InvalidArgumentError(label, value, "it must be above 0")
+    return number
+
+
+def _quota(label: str, value: Any) -> Any:
+    bytes_of(label, value)
+    return value
+
+
+def _names(label: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InvalidArgumentError(label, value, "it must be a list of names of modules")
+    return value
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    "metric": _text,
+    "goal": partial(one_of, choices=("min", "max")),
+    "max_resource": partial(_whole, at_least=1),
+    "trials": partial(_whole, at_least=1),
+    "finish": partial(one_of, choices=("drain", "paper")),
+    "seconds": partial(real, at_least=0),
+    "resource_budget": partial(real, at_least=0),
+    "target": real,
+    "workers": _workers,
+    "gpus_per_worker": partial(real, at_least=0),
+    "preload": _names,
+    "retries": partial(_whole, at_least=0),
+    "trial_timeout": _positive,
+    "report_timeout": _positive,
+    "checkpoint_quota": _quota,
+    "keep": _keep,
+    "seed": partial(_whole, at_least=0),
+    "durability": partial(one_of, choices=("normal", "full")),
+}
+"""How the value of each key is checked that needs nothing but itself."""
+
+KEYS = (
+    *("train", "command", "flags", "environment", "space"),
+    *_CHECKS,
+    *("min_resource", "eta", "scheduler", "ranking", "initial", "study"),
+)
+"""All that a study file may say."""

@@ -1,0 +1,1 @@
+"""Tuning real training: plan, session, result, retraining."""

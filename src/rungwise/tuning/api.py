@@ -1,0 +1,268 @@
+"""tune(), resume() and load(): the front door."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Literal
+
+from rungwise._version import __version__
+from rungwise.backends import hardware
+from rungwise.core.limits import Finish
+from rungwise.core.scheduling import Recipe
+from rungwise.core.study import Study
+from rungwise.display import Display, choose
+from rungwise.errors import InvalidArgumentError, StudyDiffersError
+from rungwise.searchers.base import Searcher
+from rungwise.storage.sqlite import Durability
+from rungwise.storage.study_file import About, StudyFile
+from rungwise.tuning import functions
+from rungwise.tuning.plan import Options, differences, study_of
+from rungwise.tuning.result import TuningResult
+from rungwise.tuning.session import Crew, Report, Session, fold
+
+Show = Literal["auto", "live", "lines", "json", "quiet"]
+
+
+def tune(
+    train: Any,
+    space: Any,
+    *,
+    metric: str,
+    goal: Literal["min", "max"],
+    max_resource: int | None = None,
+    trials: int | None = None,
+    workers: int | Literal["auto"] = "auto",
+    study: str | os.PathLike[str] | None = None,
+    scheduler: Recipe | None = None,
+    searcher: Searcher | None = None,
+    initial: Sequence[Mapping[str, Any]] = (),
+    seed: int = 0,
+    finish: Finish = "drain",
+    seconds: float | None = None,
+    resource_budget: float | None = None,
+    target: float | None = None,
+    gpus_per_worker: float | None = None,
+    preload: Sequence[str] = (),
+    retries: int = 1,
+    trial_timeout: float | None = None,
+    report_timeout: float | None = None,
+    checkpoint_quota: int | str | None = None,
+    keep: int | Literal["all"] = 3,
+    durability: Durability = "normal",
+    on_report: Callable[[Report], None] | None = None,
+    on_end: Callable[[TuningResult], None] | None = None,
+    show: Show | Display = "auto",
+) -> TuningResult:
+    """Find a good configuration with as little training as possible.
+
+    Run it again with the same arguments after anything went wrong: it goes on where it was.
+
+    Args:
+        train: ``train(config, run)``, see :class:`Run`; or a :class:`Script`.
+        space: the search space: a dict of name to :class:`Float`, :class:`Int`, list of options
+            or constant, or a ``ConfigSpace.ConfigurationSpace``.
+        metric: the name under which ``run.report`` is given the quantity to optimise.
+        goal: ``"min"`` or ``"max"``.
+        max_resource: the most training you would ever pay for one configuration, in whatever
+            ``run.report`` counts. Without it PASHA's ceiling alone decides, with a warning when
+            it climbs out of sight.
+        trials: how many configurations are tried at most; 256 if nothing else ends the study.
+        workers: how many train at a time; ``"auto"``: one a GPU, else one a processor.
+        study: the file that keeps the study; without one it is kept as long as the result is.
+        scheduler: :class:`PASHA` with the paper's settings by default.
+        searcher: who proposes configurations; random by default.
+        initial: configurations to try first.
+        seed: same seed, same configurations.
+        finish: ``"drain"``: go on until nothing is promotable; ``"paper"``: end when the last
+            configuration has started.
+        seconds: end after so many seconds of running.
+        resource_budget: end when so much resource has been spent in all.
+        target: end when a value as good as this is reported.
+        gpus_per_worker: GPUs for each worker; a fraction shares one among several.
+        preload: modules that workers import before their first job.
+        retries: how often a trial that failed is tried again from its checkpoint; it counts anew
+            whenever the trial has got further.
+        trial_timeout: the longest that one leg of a trial may take, in seconds.
+        report_timeout: the longest that a trial may be silent, in seconds.
+        checkpoint_quota: the most room for checkpoints, in bytes or as ``"20GB"``; beyond it the
+            least promising paused trials lose theirs.
+        keep: of how many leaders the checkpoints stay in the end, or ``"all"``.
+        durability: ``"normal"``: reports survive any kill; ``"full"``: a power failure as well.
+        on_report: called with a :class:`Report` after every report. If it raises, the study
+            stops and can be resumed.
+        on_end: called with the result.
+        show: ``"live"``, ``"lines"``, ``"json"``, ``"quiet"``, or ``"auto"``: live on a terminal.
+
+    Raises:
+        StudyDiffersError: the file holds another study.
+        StudyInterrupted: Ctrl-C; what was reported is kept.
+    """
+    name: object = metric
+    if not (isinstance(name, str) and name.isidentifier()):
+        rule = "it must be a name that run.report can be given, such as accuracy"
+        raise InvalidArgumentError("metric", metric, rule)
+    limits = {
+        "trials": trials,
+        "finish": finish,
+        "seconds": seconds,
+        "resource_budget": resource_budget,
+        "target": target,
+    }
+    asked, open_ended = study_of(
+        space,
+        goal=goal,
+        scheduler=scheduler,
+        max_resource=max_resource,
+        searcher=searcher,
+        initial=initial,
+        seed=seed,
+        limits=limits,
+    )
+    options = Options(
+        workers,
+        gpus_per_worker,
+        tuple(preload),
+        retries,
+        trial_timeout,
+        report_timeout,
+        checkpoint_quota,
+        keep,
+        durability,
+    )
+    about = About(
+        metric=metric,
+        open_ended=open_ended,
+        train=functions.reference(train),
+        options=options.to_json(),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        version=__version__,
+    )
+    crew = Crew.of(train, options)
+    display = choose(show) if isinstance(show, str) else show
+    temporary = None if study is not None else tempfile.TemporaryDirectory(prefix="rungwise-")
+    path = Path(temporary.name) / "study.db" if temporary else _place(study)
+    with StudyFile(path, durability=durability, types=_types_of(asked)) as file:
+        _begin(file, asked, about)
+        return _run(file, crew, display, on_report, on_end, temporary)
+
+
+def resume(
+    study: str | os.PathLike[str],
+    train: Any = None,
+    *,
+    on_report: Callable[[Report], None] | None = None,
+    on_end: Callable[[TuningResult], None] | None = None,
+    show: Show | Display = "auto",
+    types: Sequence[type] = (),
+    **options: Any,
+) -> TuningResult:
+    """Go on with a study file: every decision in it is checked, then lost jobs are issued again.
+
+    Args:
+        study: the file.
+        train: the training function; found again by itself where the file knows how.
+        on_report: see :func:`tune`.
+        on_end: see :func:`tune`.
+        show: see :func:`tune`.
+        types: recipes, rankings and searchers of your own that the study uses.
+        options: how to run it, where that is to change: ``workers``, ``retries``, ….
+    """
+    display = choose(show) if isinstance(show, str) else show
+    with _existing(study, types) as file:
+        about = file.about
+        chosen = Options.read(about.options, options)
+        if train is None:
+            train = functions.find(about.train, str(study))
+        return _run(file, Crew.of(train, chosen), display, on_report, on_end, None)
+
+
+def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> TuningResult:
+    """The result of a study file as it stands, also while another process works on it.
+
+    Args:
+        study: the file.
+        types: recipes, rankings and searchers of your own that the study uses.
+    """
+    with StudyFile(study, mode="read", types=types) as file:
+        if not file.begun:
+            raise InvalidArgumentError("study", str(study), "no study has been begun in it")
+        engine, clock = fold(file)
+        about = file.about
+        options = Options.read(about.options, {})
+        return TuningResult(
+            engine,
+            Path(study),
+            about,
+            seconds=clock,
+            failures=file.failures(),
+            options=options,
+            workers=_workers(options),
+        )
+
+
+def _run(
+    file: StudyFile,
+    crew: Crew,
+    display: Display,
+    on_report: Callable[[Report], None] | None,
+    on_end: Callable[[TuningResult], None] | None,
+    temporary: tempfile.TemporaryDirectory[str] | None,
+) -> TuningResult:
+    session = Session(file, crew, display=display, on_report=on_report)
+    seconds = session.run()
+    result = TuningResult(
+        session.engine,
+        file.path,
+        file.about,
+        seconds=seconds,
+        failures=file.failures(),
+        options=crew.options,
+        workers=len(crew.shares),
+        temporary=temporary,
+    )
+    if on_end is not None:
+        on_end(result)
+    return result
+
+
+def _begin(file: StudyFile, asked: Study, about: About) -> None:
+    """A fresh file takes the study; one that holds a study must hold the same."""
+    if not file.begun:
+        file.begin_with(asked, about)
+        return
+    lines = differences(file.log.study, asked, (file.about.metric, about.metric))
+    if lines:
+        raise StudyDiffersError(str(file.path), lines)
+
+
+def _place(study: str | os.PathLike[str] | None) -> Path:
+    path = Path(os.fspath(study or ""))
+    if not path.name or path.is_dir():
+        raise InvalidArgumentError("study", study, "it must be the name of a file")
+    if not path.parent.is_dir():
+        raise InvalidArgumentError("study", str(study), f"there must be a folder {path.parent}")
+    return path
+
+
+def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile:
+    if not Path(study).is_file():
+        raise InvalidArgumentError("study", str(study), "there must be such a file")
+    # Look before anything is touched: a file that is none of ours is left as it is.
+    with StudyFile(study, mode="read", types=types) as file:
+        if not file.begun:
+            raise InvalidArgumentError("study", str(study), "no study has been begun in it")
+        durability = Options.read(file.about.options, {}).durability
+    return StudyFile(study, durability=durability, types=types)
+
+
+def _types_of(study: Study) -> list[type]:
+    parts = (study.scheduler, study.searcher, getattr(study.scheduler, "ranking", None))
+    return [type(part) for part in parts if part is not None]
+
+
+def _workers(options: Options) -> int:
+    return options.workers if options.workers != "auto" else hardware.cores()

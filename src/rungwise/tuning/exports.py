@@ -1,0 +1,130 @@
+"""A study as flat rows: one a trial, or one a report."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from rungwise import views
+from rungwise.core.checks import one_of
+from rungwise.core.engine import Engine
+from rungwise.core.events import Reported
+from rungwise.errors import MissingExtraError
+from rungwise.storage.study_file import StudyFile
+from rungwise.tuning.session import fold
+
+What = Literal["reports", "trials"]
+Row = dict[str, Any]
+
+
+def rows_of(study: str | os.PathLike[str], what: What = "reports") -> list[Row]:
+    """The rows of a study file.
+
+    Args:
+        study: the file.
+        what: ``"reports"``: a row a report, in order, with the other metrics that it gave;
+            ``"trials"``: a row a trial, best first.
+    """
+    one_of("what", what, ("reports", "trials"))
+    with StudyFile(study, mode="read") as file:
+        if what == "reports":
+            return list(_reports(file))
+        engine, _ = fold(file)
+        return trials_of(engine)
+
+
+def trials_of(engine: Engine) -> list[Row]:
+    """A row a trial, best first."""
+    return [
+        {
+            "rank": row.rank,
+            "trial": row.trial,
+            "value": row.value,
+            "resource": row.resource,
+            "reached": row.reached,
+            "state": row.state,
+            "note": row.note,
+            **_config(row.config),
+        }
+        for row in views.leaderboard(engine)
+    ]
+
+
+def _reports(file: StudyFile) -> Iterator[Row]:
+    engine, _ = fold(file)
+    metric = file.about.metric
+    extras = file.extras()
+    furthest: dict[int, float] = {}
+    for event, decision in file.read_from():
+        if not isinstance(event, Reported):
+            continue
+        job = engine.jobs[event.job]
+        if event.resource <= furthest.get(job.trial, 0):
+            continue  # told before
+        furthest[job.trial] = event.resource
+        yield {
+            "trial": job.trial,
+            "job": event.job,
+            "resource": event.resource,
+            metric: event.value,
+            "seconds": event.at,
+            "decision": type(decision).__name__,
+            **extras.get((event.job, event.resource), {}),
+            **_config(job.config),
+        }
+
+
+def _config(config: Mapping[str, Any]) -> Row:
+    return {f"config.{name}": value for name, value in config.items()}
+
+
+def columns_of(rows: Iterable[Row]) -> list[str]:
+    """Every column that any row has, in the order of their first appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def to_csv(rows: list[Row]) -> str:
+    """Rows as CSV, with a header."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns_of(rows), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def to_json(rows: list[Row]) -> str:
+    """Rows as a JSON array, a row a line; what is not finite is null."""
+    lines = ",\n".join(json.dumps(_finite(row), allow_nan=False) for row in rows)
+    return f"[\n{lines}\n]\n" if lines else "[]\n"
+
+
+def to_parquet(rows: list[Row], path: str | os.PathLike[str]) -> None:
+    """Rows into a Parquet file."""
+    try:
+        arrow: Any = importlib.import_module("pyarrow")
+        parquet: Any = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise MissingExtraError("export to Parquet", "parquet") from None
+    names = columns_of(rows)
+    table = arrow.table({name: _column([row.get(name) for row in rows]) for name in names})
+    parquet.write_table(table, path)
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """A column of one type: choices of several types become text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or len(kinds) <= 1:
+        return [float(v) if float in kinds and v is not None else v for v in values]
+    return [None if value is None else str(value) for value in values]
+
+
+def _finite(row: Row) -> Row:
+    return {
+        name: None if isinstance(value, float) and value - value != 0 else value
+        for name, value in row.items()
+    }

@@ -1,0 +1,212 @@
+"""Folds for reading a study: the leaderboard, the rungs, the ceiling, curves.
+
+Law of this file: it looks and changes nothing. What it tells comes from the trials' own reports
+and from what schedulers publish (their ladder, their traces), so it holds for every scheduler and
+for a study at any moment.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any
+
+from rungwise.core.checks import Goal
+from rungwise.core.engine import Engine
+from rungwise.core.ladder import Ladder
+from rungwise.core.trials import State, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the leaderboard.
+
+    Attributes:
+        rank: its place, from 1.
+        trial: the trial's id.
+        value: its best value at any resource, in the user's sign; None if none was finite.
+        resource: where that value was reported.
+        reached: the furthest resource it reported, 0 before its first report.
+        rung: the level of the highest rung it reached, None below the first.
+        state: where it stands, in a word.
+        config: its configuration.
+        note: what is known besides, for example why it failed.
+    """
+
+    rank: int
+    trial: int
+    value: float | None
+    resource: float | None
+    reached: float
+    rung: int | None
+    state: str
+    config: Mapping[str, Any]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class RungView:
+    """One rung, as a person wants to see it.
+
+    Attributes:
+        level: its resource.
+        entered: how many trials were trained at least so far.
+        waiting: how many of them are paused here and were not promoted (yet).
+        running_to: how many running jobs reach it next.
+        best: the best value reported here, in the user's sign; None if none was finite.
+    """
+
+    level: int
+    entered: int
+    waiting: int
+    running_to: int
+    best: float | None
+
+
+def leaderboard(engine: Engine, limit: int | None = None) -> list[Row]:
+    """The trials from best to worst, by the best value each reported at any resource.
+
+    Ties go to the trial drawn first, as in ``engine.best``, which is the first row. Trials without
+    a finite value come last, in the order drawn.
+
+    Args:
+        engine: the study.
+        limit: how many rows at most; all by default.
+    """
+    keys = ((min(trial.losses, default=math.inf), trial.id) for trial in engine.trials)
+    best = sorted(keys) if limit is None else nsmallest(limit, keys)
+    sign, levels = _sign(engine.study.goal), levels_of(engine)
+    return [
+        _row(rank, engine.trials[number], loss, sign, levels)
+        for rank, (loss, number) in enumerate(best, start=1)
+    ]
+
+
+def rungs(engine: Engine) -> list[RungView]:
+    """The rungs from the lowest to the ceiling (or to the highest one reached, if that is higher).
+
+    A trial that failed on its way to a rung has not reached it.
+    """
+    levels = levels_of(engine)
+    n = len(levels)
+    entered, waiting, running = [0] * n, [0] * n, [0] * n
+    best = [math.inf] * n
+    for trial in engine.trials:
+        reached = bisect_right(levels, trial.resource)
+        for k in range(reached):
+            entered[k] += 1
+            loss = trial.losses[bisect_left(trial.resources, levels[k])]
+            best[k] = min(best[k], loss)
+        if reached and trial.state in _PAUSED and trial.resource >= trial.until:
+            waiting[reached - 1] += 1
+    for number in engine.open_jobs:
+        trial = engine.trials[engine.jobs[number].trial]
+        goal = next_level(engine, trial)
+        if trial.state is State.RUNNING and goal is not None:
+            running[bisect_left(levels, goal)] += 1
+    top = max((k for k in range(n) if entered[k] or running[k]), default=-1)
+    highest = ceiling(engine)
+    shown = n if highest is None else max(bisect_right(levels, highest), top + 1)
+    sign = _sign(engine.study.goal)
+    return [
+        RungView(levels[k], entered[k], waiting[k], running[k], _value(best[k], sign))
+        for k in range(shown)
+    ]
+
+
+def ceiling(engine: Engine) -> float | None:
+    """How far trials may go at the moment; None where the scheduler does not say."""
+    trace = engine.scheduler.ceilings
+    return trace[-1][1] if trace else None
+
+
+def epsilon(engine: Engine) -> float | None:
+    """The ε of the last check; None where the criterion has none, or none was needed yet."""
+    trace = engine.scheduler.epsilons
+    return trace[-1][1] if trace else None
+
+
+def curve(trial: Trial, goal: Goal) -> list[tuple[float, float]]:
+    """[(resource, value), …] in the user's sign; what was not finite is NaN."""
+    sign = _sign(goal)
+    pairs = zip(trial.resources, trial.losses, strict=True)
+    return [(resource, _finite(loss, sign)) for resource, loss in pairs]
+
+
+def config_text(config: Mapping[str, Any]) -> str:
+    """A configuration in one short line.
+
+    Example:
+        >>> config_text({"lr": 0.00123456, "act": "relu", "layers": 3})
+        'lr=0.001235 act=relu layers=3'
+    """
+    return " ".join(f"{_word(name)}={_word(value)}" for name, value in config.items())
+
+
+def levels_of(engine: Engine) -> Sequence[int]:
+    """The levels of all rungs; where a scheduler has no ladder, wherever its jobs went."""
+    ladder: Ladder | None = getattr(engine.scheduler, "ladder", None)
+    return _levels_met(engine) if ladder is None else ladder.levels
+
+
+def next_level(engine: Engine, trial: Trial) -> int | None:
+    """The level that a trial reaches next if it is trained on; None beyond the last.
+
+    It is not always the goal of its job: where trials run on until they are stopped, that is the
+    far end of the ladder.
+    """
+    levels = levels_of(engine)
+    brackets = getattr(engine.scheduler, "brackets", None)
+    if brackets is not None:  # a bracket of Hyperband climbs part of the ladder only
+        levels = brackets[trial.bracket].ladder.levels
+    above = bisect_right(levels, trial.resource)
+    return levels[above] if above < len(levels) else None
+
+
+_PAUSED = (State.PAUSED, State.PAUSING)
+
+
+def _levels_met(engine: Engine) -> Sequence[int]:
+    return sorted({int(job.until) for job in engine.jobs})
+
+
+def _row(rank: int, trial: Trial, loss: float, sign: float, levels: Sequence[int]) -> Row:
+    reached = bisect_right(levels, trial.resource)
+    value = _value(loss, sign)
+    return Row(
+        rank=rank,
+        trial=trial.id,
+        value=value,
+        resource=None if value is None else trial.resources[trial.losses.index(loss)],
+        reached=trial.resource,
+        rung=levels[reached - 1] if reached else None,
+        state=trial.state.value,
+        config=trial.config,
+        note=trial.note,
+    )
+
+
+def _sign(goal: Goal) -> float:
+    return 1.0 if goal == "min" else -1.0
+
+
+def _value(loss: float, sign: float) -> float | None:
+    # Adding 0.0 turns −0.0, a loss of 0 with its sign changed, into the 0 that was reported.
+    return sign * loss + 0.0 if loss < math.inf else None
+
+
+def _finite(loss: float, sign: float) -> float:
+    value = _value(loss, sign)
+    return math.nan if value is None else value
+
+
+def _word(value: Any) -> str:
+    """A value without spaces, ends of line and needless digits."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    text = str(value)
+    plain = text.isprintable() and text and not any(char in " =\"'" for char in text)
+    return text if plain else repr(text)
