@@ -28,7 +28,7 @@ from rungwise.core.checks import whole
 from rungwise.errors import InvalidArgumentError
 
 WRITING = ".writing-"
-_NAME = re.compile(r"at-(?P<resource>[0-9.e+]+)-job-(?P<job>\d+)-(?P<number>\d+)")
+_NAME = re.compile(r"at-(?P<resource>[0-9.e+-]+)-job-(?P<job>\d+)-(?P<number>\d+)")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NEARLY_NOTHING = 64 * 1024
 
@@ -97,11 +97,15 @@ class TrialFolder:
             raise
 
     def prune(self, *, reported: float) -> None:
-        """Keep the last checkpoint up to what was reported, and the newest of all."""
+        """Keep the last checkpoint up to what was reported, and the one written last."""
         found = self.committed()
         needed = [checkpoint for checkpoint in found if checkpoint.resource <= reported][-1:]
-        for checkpoint in found[:-1]:
-            if checkpoint not in needed:
+        # Not the furthest: that may be of a leg that died before it could report as far.
+        newest = max(
+            found, key=lambda checkpoint: (checkpoint.job, checkpoint.number), default=None
+        )
+        for checkpoint in found:
+            if checkpoint not in needed and checkpoint != newest:
                 discard(checkpoint.path)
 
     def sweep(self) -> None:

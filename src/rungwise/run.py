@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ Phase = Literal["tune", "retrain"]
 SILENT_FACTOR = 10
 SILENT_SLACK = 1000
 """resources() gives up on a trial that is silent until SILENT_FACTOR × its goal + SILENT_SLACK."""
+
+ROUNDING = 1e-6
+"""The share of a step by which adding up fractions may miss the maximum."""
 
 
 class Unwound(BaseException):
@@ -123,6 +127,8 @@ class Run:
     def resources(self, step: float = 1) -> Iterator[Any]:
         """The resources to train: start + step, start + 2·step, …, until enough is known.
 
+        Where there is a maximum, it is the last of them, also when steps do not divide it.
+
         Args:
             step: how much is trained between two reports or checkpoints: 1 epoch, 100 images, …
 
@@ -132,12 +138,13 @@ class Run:
         if not _is_real(step) or not 0 < step < math.inf:
             raise InvalidArgumentError("step", step, "it must be a finite number above 0")
         end = math.inf if self.max_resource is None else self.max_resource
-        count = 0
-        while not self.enough:
+        nearly = end - step * ROUNDING
+        count, resource = 0, self.start
+        while not self.enough and resource < end:
             count += 1
-            resource = _plain(self.start + count * step)
-            if resource > end:
-                return
+            resource = self.start + count * step
+            # A trial that ends short of the maximum, be it by rounding, would rank last there.
+            resource = end if resource > nearly else _plain(resource)
             if not self._last and resource > SILENT_FACTOR * self.until + SILENT_SLACK * step:
                 raise SilentTrialError(self.metric, resource)
             yield resource
@@ -196,8 +203,10 @@ class Run:
             resource: how much has been trained in all.
         """
         resource = self._resource("resource", resource)
+        begun = False
         try:
             with self._files.writing(resource, self._job) as folder:
+                begun = True
                 yield folder
                 size = size_of(folder)
         except BaseException as error:
@@ -207,6 +216,9 @@ class Run:
                 f"trial {self.trial}: no room on the disk for its checkpoint at {resource:g} "
                 f"({type(error).__name__}: {error}); it trains on without"
             )
+            if not begun:  # the block is run all the same, and must have somewhere to write to
+                with tempfile.TemporaryDirectory(prefix="rungwise-") as spare:
+                    yield Path(spare)
             return
         self._files.prune(reported=self._taken_in)
         self._channel.saved(resource, size)
@@ -229,7 +241,7 @@ def _is_real(value: Any) -> bool:
 
 def _number(name: str, value: Any) -> float:
     """A plain number from whatever counts as one: NumPy's and PyTorch's scalars too."""
-    if type(value) is float or type(value) is int:
+    if type(value) is float:
         return value
     to_number: Callable[[], Any] | None = getattr(value, "item", None)
     if to_number is not None and not isinstance(value, (str, bytes)):
@@ -239,4 +251,8 @@ def _number(name: str, value: Any) -> float:
             raise InvalidArgumentError(name, value, "it must be one number") from None
     if not _is_real(value):
         raise InvalidArgumentError(name, value, "it must be a number")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # beyond all floats
+        return math.inf if value > 0 else -math.inf
+    return value if type(value) is int else number

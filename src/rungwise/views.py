@@ -194,8 +194,7 @@ def _sign(goal: Goal) -> float:
 
 
 def _value(loss: float, sign: float) -> float | None:
-    # Adding 0.0 turns −0.0, a loss of 0 with its sign changed, into the 0 that was reported.
-    return sign * loss + 0.0 if loss < math.inf else None
+    return sign * loss if loss < math.inf else None
 
 
 def _finite(loss: float, sign: float) -> float:

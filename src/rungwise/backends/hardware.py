@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def gpus() -> tuple[str, ...]:
     given = os.environ.get(VISIBLE)
     if given is not None:
         names = (name.strip() for name in given.split(","))
-        return tuple(name for name in names if name and name != "-1")
+        # CUDA itself looks no further than the first -1.
+        return tuple(name for name in takewhile(lambda name: name != "-1", names) if name)
     devices = (re.fullmatch(r"nvidia(\d+)", path.name) for path in Path("/dev").glob("nvidia*"))
     return tuple(str(number) for number in sorted(int(found[1]) for found in devices if found))
 
@@ -68,12 +70,14 @@ def share_out(
     share = _share(gpus_per_worker, devices)
     number = _number(workers, share, devices)
     if share is None:
-        share = len(devices) / number if devices else 0
-        share = float(math.floor(share)) if share > 1 else share
+        share = float(len(devices) // number)
     threads = str(max(1, cores() // number))
     common = {name: os.environ.get(name, threads) for name in THREAD_VARIABLES}
     if share == 0 and gpus_per_worker is None:
-        return [dict(common) for _ in range(number)]  # no GPUs: nothing to hide
+        if not devices:
+            return [dict(common) for _ in range(number)]  # nothing to hide
+        # More workers than devices: as evenly as can be.
+        return [{**common, VISIBLE: devices[w * len(devices) // number]} for w in range(number)]
     return [{**common, VISIBLE: ",".join(_slice(devices, share, w))} for w in range(number)]
 
 

@@ -10,13 +10,21 @@ It is run as a script and imports nothing of rungwise: it must be there in no ti
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
+import time
 from contextlib import suppress
+
+LINGER = 8.0
+"""Seconds that killed processes have to be gone; whoever waits for the lock waits longer."""
 
 
 def main() -> None:
-    """Follow ``+group`` and ``-group`` lines until there are no more, then kill what is left."""
+    """Follow ``+group`` and ``-group`` lines until there are no more, then kill what is left.
+
+    The folder given as argument, with what the tuner has written for its workers, goes as well.
+    """
     groups: set[int] = set()
     for line in sys.stdin:
         sign, group = line[:1], int(line[1:])
@@ -27,6 +35,26 @@ def main() -> None:
     for group in groups:
         with suppress(ProcessLookupError, PermissionError):  # gone already
             os.killpg(group, signal.SIGKILL)
+    # A kill is an order, not the deed: a process that frees a GPU takes its time to die.
+    deadline = time.monotonic() + LINGER
+    while not all(map(_gone, groups)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+
+
+def _gone(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return True
+    # It may be dead all the same, and only nobody has taken notice (some containers never do).
+    place = f"/proc/{group}"
+    try:
+        with open(f"{place}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            state = file.read().rpartition(")")[2].split()[0]
+        return state == "Z" and len(os.listdir(f"{place}/task")) <= 1  # noqa: PTH208
+    except OSError:
+        return os.path.isdir("/proc/self")  # noqa: PTH112 - reaped, if one could see it
 
 
 if __name__ == "__main__":

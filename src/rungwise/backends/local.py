@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ TICK = 0.25
 """Seconds after which poll() comes back even if nothing has happened."""
 
 STILLBORN = 3
-"""So many workers in a row that die before they are ready, and the study gives up."""
+"""So many times the number of workers die in a row before they are ready: the study gives up."""
 
 HALTED = "it was halted"
 
@@ -85,10 +86,13 @@ class LocalBackend:
     def __init__(
         self, function: bytes, hooks: Hooks, options: Options, *, since: float = 0.0
     ) -> None:
+        if os.name != "posix":
+            raise WorkerStartError("they need Linux or macOS (on Windows, WSL will do)")
         self.workers = len(options.shares)
         self._hooks = hooks
         self._options = options
         self._begun = time.monotonic() - since
+        self._now = since
         self._selector = selectors.DefaultSelector()
         self._folder = tempfile.TemporaryDirectory(prefix="rungwise-")
         payload = Path(self._folder.name) / "function"
@@ -99,13 +103,13 @@ class LocalBackend:
             "function": str(payload),
         }
         self._stillborn = 0
-        self._recalled = False
+        self._recalled = self._closing = False
         self._processes: list[WorkerProcess] = []
         self._by_job: dict[int, WorkerProcess] = {}
         self._looked = 0.0
         self._wake, self._woken = os.pipe()
         self._selector.register(self._wake, selectors.EVENT_READ, None)
-        self._keeper = _start_keeper(options.inherit)
+        self._keeper = self._start_keeper()
         try:
             for number in range(self.workers):
                 self._processes.append(self._spawn(number))
@@ -117,7 +121,9 @@ class LocalBackend:
 
     @property
     def now(self) -> float:
-        return time.monotonic() - self._begun
+        # It stands still from one look to the next: what is asked for because of one fact must
+        # not be dated after the next fact of the same look, or times in the log would fall.
+        return self._now
 
     def start(self, job: Job) -> None:
         worker = next(worker for worker in self._processes if worker.job is None)
@@ -142,7 +148,10 @@ class LocalBackend:
 
     def poll(self) -> Sequence[Fact]:
         facts: list[Fact] = []
-        for key, _ in self._selector.select(self._patience()):
+        self._look_at_the_clock()
+        ready = self._selector.select(self._patience())
+        self._look_at_the_clock()
+        for key, _ in ready:
             if key.data is None:
                 os.read(self._wake, 1024)
                 continue
@@ -151,8 +160,8 @@ class LocalBackend:
                 continue  # buried a moment ago
             if listens:
                 self._listen(worker, facts)
-            else:
-                worker.read_output()
+            elif not worker.read_output():
+                self._selector.unregister(worker.output)  # it has closed its output
         now = self.now
         if now - self._looked >= TICK or any(w.deadline is not None for w in self._processes):
             self._looked = now
@@ -170,7 +179,8 @@ class LocalBackend:
         self._recalled = True
 
     def halt(self) -> None:
-        """Make all jobs end now; those in the middle of something count as lost."""
+        """Make all jobs end now, for good; those in the middle of something count as lost."""
+        self._closing = True
         for worker in self._by_job.values():
             self._doom(worker, HALTED)
 
@@ -206,7 +216,19 @@ class LocalBackend:
 
     def _forget(self, worker: WorkerProcess) -> None:
         self._selector.unregister(worker.socket)
-        self._selector.unregister(worker.output)
+        with suppress(KeyError):  # it had closed its output
+            self._selector.unregister(worker.output)
+
+    def _start_keeper(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter
+            [sys.executable, "-S", "-E", str(Path(keeper.__file__)), self._folder.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            pass_fds=list(self._options.inherit),
+            start_new_session=True,
+        )
 
     def _tell_keeper(self, line: str) -> None:
         try:
@@ -215,7 +237,7 @@ class LocalBackend:
                 self._keeper.stdin.flush()
         except OSError:  # somebody killed it; workers still end with the tuner's sockets
             self._hooks.notice("the process that would clean up after a crash was killed")
-            self._keeper = _start_keeper(self._options.inherit)
+            self._keeper = self._start_keeper()
             for worker in self._processes:
                 self._tell_keeper(f"+{worker.pid}")
 
@@ -305,14 +327,19 @@ class LocalBackend:
         self._forget(worker)
         how = worker.bury()
         self._tell_keeper(f"-{worker.pid}")
+        place = self._processes.index(worker)
+        del self._processes[place]  # whatever comes now, it is not to be buried again
         if worker.job is not None:
             self._left(worker, facts, how)
+        if self._closing:
+            self._processes.remove(worker)
+            return
         if not worker.ready:
             self._stillborn += 1
-            if self._stillborn >= STILLBORN:
-                raise WorkerStartError(f"{STILLBORN} died in a row ({how})", worker.last_output)
-        place = self._processes.index(worker)
-        self._processes[place] = self._spawn(worker.number)
+            if self._stillborn >= STILLBORN * self.workers:
+                said = f"{self._stillborn} died in a row ({how})"
+                raise WorkerStartError(said, worker.last_output)
+        self._processes.insert(place, self._spawn(worker.number))
 
     def _doom(self, worker: WorkerProcess, why: str) -> None:
         if worker.doomed is None:
@@ -321,6 +348,9 @@ class LocalBackend:
             worker.ask_to_end()
 
     # -- time ----------------------------------------------------------------------------------
+
+    def _look_at_the_clock(self) -> None:
+        self._now = time.monotonic() - self._begun
 
     def _patience(self) -> float:
         deadlines = [w.deadline for w in self._processes if w.deadline is not None]
@@ -352,15 +382,3 @@ class LocalBackend:
             self._doom(
                 worker, f"nothing was heard of it for {options.report_timeout:g} s (report_timeout)"
             )
-
-
-def _start_keeper(inherit: Sequence[int]) -> subprocess.Popen[str]:
-    return subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-S", "-E", str(Path(keeper.__file__))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        pass_fds=list(inherit),
-        start_new_session=True,
-    )

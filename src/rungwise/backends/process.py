@@ -127,12 +127,16 @@ class WorkerProcess:
         self.tail.clear()
         self._place = path
 
-    def read_output(self) -> None:
-        """Take what it has printed, so that it can print more; keep the last of it."""
+    def read_output(self) -> bool:
+        """Take what it has printed, so that it can print more; keep the last of it.
+
+        Returns:
+            Whether there may be more one day: not when it has closed its output.
+        """
         try:
             read = os.read(self.output, CHUNK)
         except OSError:  # nothing there
-            return
+            return True
         self.tail += read
         del self.tail[:-TAIL]
         if self._place is not None and read:
@@ -140,6 +144,7 @@ class WorkerProcess:
                 self._write(self._place, read[-KEPT:])
             except OSError:  # a full disk: what it prints is lost, the study is not
                 self._place = None
+        return bool(read)
 
     def _write(self, place: Path, read: bytes) -> None:
         if self._log is None:

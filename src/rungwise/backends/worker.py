@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 from rungwise.run import Leg, Run, Unwound
 
@@ -76,6 +76,10 @@ class Stopper:
 
     def __init__(self) -> None:
         self.armed = False
+        self.listen()
+
+    def listen(self) -> None:
+        """Take the signals, whoever has taken them since."""
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -86,6 +90,28 @@ class Stopper:
         _leave()
 
 
+class Surroundings:
+    """What a leg may leave behind changed, and the next one is to find as it was."""
+
+    def __init__(self) -> None:
+        self._place = Path.cwd()
+        self._outputs = {"stdout": (1, os.dup(1)), "stderr": (2, os.dup(2))}
+
+    def restore(self) -> None:
+        """The working folder, and outputs that are open."""
+        with suppress(OSError):
+            os.chdir(self._place)
+        for name, (descriptor, kept) in self._outputs.items():
+            os.dup2(kept, descriptor)
+            stream = getattr(sys, name)
+            if stream is None or stream.closed:
+                setattr(sys, name, _stream(descriptor))
+
+
+def _stream(descriptor: int) -> TextIO:
+    return open(descriptor, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+
+
 def main(descriptor: int) -> None:
     """Serve until the tuner is gone.
 
@@ -94,12 +120,15 @@ def main(descriptor: int) -> None:
     """
     line, stopper = Line(descriptor), Stopper()
     train = _prepare(line)
+    surroundings = Surroundings()
     line.tell("ready")
     while True:
         order = line.hear()
         if not isinstance(order, dict):
             continue  # the answer to a report that was being made when the leg was stopped
         leg, config = Leg(**order["leg"]), order["config"]
+        surroundings.restore()
+        stopper.listen()
         line.tell(*_serve(train, config, leg, line, stopper))
 
 
@@ -140,8 +169,7 @@ def _serve(
         return ("failed", reason, trace)
     finally:
         stopper.armed = False
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+        _flush()
     return ("ended",)
 
 
@@ -155,7 +183,11 @@ def _told(error: BaseException) -> str:
 
 def _leave() -> Any:
     """End without ceremony: nothing of a user's may hold the process back."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
+    _flush()
     os._exit(0)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # full, closed or None
+            stream.flush()

@@ -1,108 +1,260 @@
-"""``rungwise demo``: what PASHA saves, on generated curves, in seconds."""
+"""``rungwise demo``: a small neural network is tuned for real, in about half a minute."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table as Grid
+from rich.table import Table
+from rich.text import Text
 
-from rungwise.benchmarks.generated import power_laws
-from rungwise.benchmarks.table import Table
-from rungwise.cli.console import grid, out, progress
+from rungwise import views
+from rungwise.cli import demo_simulated, digits
+from rungwise.cli.console import out, progress
 from rungwise.core.scheduling import Recipe
-from rungwise.schedulers import ASHA, PASHA, FixedResource
-from rungwise.simulation import SimulationResult, simulate
+from rungwise.counterfactual import Saving
+from rungwise.errors import InvalidArgumentError, StudyInterrupted
+from rungwise.schedulers import ASHA, PASHA
+from rungwise.tuning.api import tune
+from rungwise.tuning.result import TuningResult
+from rungwise.tuning.retraining import Retrained
+
+TRIALS, EPOCHS, WORKERS = 256, 243, 2
 
 
 @dataclass(frozen=True)
-class Line:
-    """One scheduler, averaged over seeds."""
+class Outcome:
+    """Everything the demo tells in the end.
 
-    scheduler: str
-    error: float
-    error_spread: float
-    epochs: float
-    hours: float
-    furthest: float
+    Attributes:
+        result: of PASHA.
+        saving: what ASHA would have spent, by simulation.
+        asha: of ASHA, if it was run as well.
+        retrained: the winner, trained in full.
+        epochs: the most epochs for one configuration.
+        kept: the study file, if it is kept.
+    """
+
+    result: TuningResult
+    saving: Saving
+    asha: TuningResult | None
+    retrained: Retrained
+    epochs: int
+    kept: Path | None
 
 
 def demo(
-    configurations: Annotated[int, typer.Option(help="How many configurations.", min=9)] = 256,
-    epochs: Annotated[int, typer.Option(help="The most epochs for one.", min=9)] = 200,
-    workers: Annotated[int, typer.Option(help="How many train at a time.", min=1)] = 4,
-    noise: Annotated[float, typer.Option(help="The noise of a measurement.", min=0.0)] = 0.01,
-    seeds: Annotated[int, typer.Option(help="How many repetitions.", min=1)] = 5,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="How many configurations.", min=9, show_default=str(TRIALS)),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="The most epochs for one of them.", min=3, show_default=str(EPOCHS)),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="How many train at a time.", min=1, show_default=str(WORKERS)),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same configurations.", min=0)] = 0,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="Keep the study in this file; it goes on where it was interrupted."),
+    ] = None,
+    versus_asha: Annotated[
+        bool,
+        typer.Option("--versus-asha", help="Run ASHA as well, to check what is said of it."),
+    ] = False,
+    simulated: Annotated[
+        bool,
+        typer.Option(
+            "--simulated",
+            help="Train nothing: compare PASHA, ASHA and one epoch for all on generated curves "
+            "(200 epochs and 4 workers by default).",
+        ),
+    ] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option(help="With --simulated: how many are averaged.", min=1, show_default="5"),
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(help="With --simulated: of a measurement.", min=0.0, show_default="0.01"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Show nothing but the figures in the end.")
+    ] = False,
 ) -> None:
-    """PASHA, ASHA and the one-epoch baseline side by side on generated noisy curves.
+    """Tune a small neural network on scikit-learn's handwritten digits, for real.
 
-    Nothing is trained: the curves are power laws with noise, played in virtual time.
+    It ends with the winner, why the study stopped, the epochs spent against those that ASHA would
+    have spent, and the accuracy of the winner, trained in full, on images that nothing was chosen
+    by. It needs scikit-learn: pip install 'rungwise[demo]'.
     """
-    recipes: dict[str, Recipe] = {
-        "PASHA": PASHA(max_resource=epochs),
-        "ASHA": ASHA(max_resource=epochs),
-        "one epoch": FixedResource(1),
-    }
-    tables = [power_laws(configurations, epochs, seed=s, noise=noise) for s in range(seeds)]
-    results: dict[str, list[SimulationResult]] = {name: [] for name in recipes}
-    with progress("simulating") as tell:
-        for seed, table in enumerate(tables):
-            for number, (name, recipe) in enumerate(recipes.items()):
-                result = simulate(table, recipe, trials=configurations, workers=workers, seed=seed)
-                results[name].append(result)
-                tell(seed * len(recipes) + number + 1, seeds * len(recipes))
-    lines = [_line(name, tables, found) for name, found in results.items()]
-    if as_json:
-        typer.echo(json.dumps([asdict(line) for line in lines]))
+    sizes = {"trials": trials, "epochs": epochs, "workers": workers}
+    of_curves = {"runs": runs, "noise": noise}
+    if simulated:
+        _refuse("with --simulated nothing is trained", study=study, versus_asha=versus_asha or None)
+        given = {name: value for name, value in {**sizes, **of_curves}.items() if value is not None}
+        demo_simulated.compare(**given, seed=seed, as_json=as_json)  # type: ignore[arg-type]
         return
-    console = out()
-    title = f"{configurations} configurations, up to {epochs} epochs, mean of {seeds} runs"
-    console.print(_table(lines, console, title))
-    console.print(_saved(lines))
-    console.print(f"\nIn the first repetition: {results['PASHA'][0].why}")
-
-
-def _line(name: str, tables: list[Table], results: list[SimulationResult]) -> Line:
-    errors = [
-        float(table.values[result.best.row, -1])
-        for table, result in zip(tables, results, strict=True)
-        if result.best is not None
-    ]
-    return Line(
-        scheduler=name,
-        error=float(np.mean(errors)),
-        error_spread=float(np.std(errors)),
-        epochs=float(np.mean([result.resource_spent for result in results])),
-        hours=float(np.mean([result.seconds for result in results])) / 3600,
-        furthest=float(np.mean([result.max_resource for result in results])),
-    )
-
-
-def _table(lines: list[Line], console: Console, title: str) -> Grid:
-    shown = grid(console, title)
-    shown.add_column("scheduler")
-    for column in ("winner's error, fully trained", "epochs trained", "virtual time", "furthest"):
-        shown.add_column(column, justify="right")
-    for line in lines:
-        shown.add_row(
-            line.scheduler,
-            f"{line.error:.4f} ± {line.error_spread:.4f}",
-            f"{line.epochs:.0f}",
-            f"{line.hours:.2f} h",
-            f"{line.furthest:.0f}",
+    _refuse("it belongs to --simulated", **of_curves)
+    try:
+        outcome = _run(
+            trials=trials or TRIALS,
+            epochs=epochs or EPOCHS,
+            workers=workers or WORKERS,
+            seed=seed,
+            study=study,
+            versus_asha=versus_asha,
+            talk=not (quiet or as_json),
         )
-    return shown
+    except StudyInterrupted as interrupted:
+        end = str(interrupted) if study else "Interrupted. With --study FILE it could go on."
+        typer.echo(end, err=True)
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(json.dumps(_figures(outcome)))
+    else:
+        _tell(outcome)
 
 
-def _saved(lines: list[Line]) -> str:
-    pasha, asha, one = lines
-    return (
-        f"PASHA trained {asha.epochs / pasha.epochs:.1f}× fewer epochs than ASHA and was done "
-        f"{asha.hours / pasha.hours:.1f}× sooner, with a winner whose error is "
-        f"{pasha.error:.4f} against {asha.error:.4f} (one epoch each: {one.error:.4f})."
+def _refuse(why: str, **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            shown = str(value) if isinstance(value, Path) else value
+            raise InvalidArgumentError(f"--{name.replace('_', '-')}", shown, why)
+
+
+def _run(
+    *,
+    trials: int,
+    epochs: int,
+    workers: int,
+    seed: int,
+    study: Path | None,
+    versus_asha: bool,
+    talk: bool,
+) -> Outcome:
+    data = digits.load()  # the extra that is missing is missed at once
+
+    def tuned(scheduler: Recipe, kept: Path | None) -> TuningResult:
+        return tune(
+            digits.train,
+            digits.SPACE,
+            metric="accuracy",
+            goal="max",
+            max_resource=epochs,
+            trials=trials,
+            workers=workers,
+            study=kept,
+            scheduler=scheduler,
+            seed=seed,
+            preload=digits.PRELOAD,
+            show="auto" if talk else "quiet",
+        )
+
+    def say(text: str) -> None:
+        if talk:
+            typer.echo(text, err=True)
+
+    say(
+        f"Tuning a neural network on {len(data.training.digits):,} images of digits; "
+        f"{len(data.validation.digits)} others tell how good it is."
     )
+    result = tuned(PASHA(), study)
+    asha = None
+    if versus_asha:
+        say("\nThe same configurations with ASHA:")
+        asha = tuned(ASHA(), None)
+    say("\nTraining the winner from scratch.")
+    with progress("training") as tell:
+        retrained = result.retrain(
+            digits.train, on_report=lambda epoch, _: tell(int(epoch), epochs) if talk else None
+        )
+    return Outcome(result, result.saved_versus("asha"), asha, retrained, epochs, study)
+
+
+# -- what is told --------------------------------------------------------------------------------
+
+
+def _figures(outcome: Outcome) -> dict[str, Any]:
+    saving, retrained = outcome.saving, outcome.retrained
+    return {
+        "max_epochs": outcome.epochs,
+        "study": None if outcome.kept is None else str(outcome.kept),
+        "pasha": _of(outcome.result),
+        "asha_simulated": {
+            "epochs": saving.other,
+            "ratio": saving.ratio,
+            "held": saving.held,
+            "reports": saving.reports,
+            "how": saving.how,
+        },
+        "asha_run": None if outcome.asha is None else _of(outcome.asha),
+        "retrained": {
+            "epochs": retrained.resource,
+            "accuracy": retrained.value,
+            "test_accuracy": retrained.metrics["test_accuracy"],
+            "seconds": retrained.seconds,
+        },
+    }
+
+
+def _of(result: TuningResult) -> dict[str, Any]:
+    best = result.best
+    return {
+        "trials": result.trials,
+        "failures": len(result.failures),
+        "epochs": result.resource_spent,
+        "furthest": result.max_resource,
+        "seconds": result.seconds,
+        "why": result.why,
+        "winner": {
+            "trial": best.trial,
+            "config": dict(best.config),
+            "accuracy": best.value,
+            "epoch": best.resource,
+        },
+    }
+
+
+def _tell(outcome: Outcome) -> None:
+    result, saving, retrained = outcome.result, outcome.saving, outcome.retrained
+    best = result.best
+    lines = {
+        "winner": views.config_text(best.config),
+        "validation": f"{best.value:.2%} right after {best.resource:g} epochs (trial {best.trial})",
+        "stopped": result.why,
+        "PASHA spent": f"{result.resource_spent:,g} epochs on {result.trials} configurations, none "
+        f"more than {result.max_resource:g}, in {result.seconds:.1f} s",
+        "ASHA, simulated": f"{saving.other:,g} epochs, {saving.ratio:.2f} times as many. "
+        f"{saving.how}",
+    }
+    if outcome.asha is not None:
+        asha = outcome.asha
+        times = asha.resource_spent / result.resource_spent
+        lines["ASHA, run"] = (
+            f"{asha.resource_spent:,g} epochs, {times:.2f} times as many, in {asha.seconds:.1f} s; "
+            f"its winner: {asha.best.value:.2%} after {asha.best.resource:g} epochs "
+            f"(trial {asha.best.trial})"
+        )
+    lines["test"] = (
+        f"{retrained.metrics['test_accuracy']:.2%} right: the winner, trained from scratch for "
+        f"{retrained.resource:g} epochs (validation {retrained.value:.2%}), on images that "
+        f"nothing was chosen by"
+    )
+    if outcome.kept is not None:
+        lines["kept in"] = str(outcome.kept)
+    shown = Table.grid(padding=(0, 2))
+    shown.add_column(style="bold", no_wrap=True)
+    shown.add_column()
+    for name, text in lines.items():
+        shown.add_row(name, Text(text))  # a path may hold what looks like markup
+    console = out()
+    console.print()
+    console.print(shown)

@@ -1,10 +1,9 @@
-"""``rungwise demo``: what PASHA saves, on generated curves, in seconds."""
+"""``rungwise demo --simulated``: what PASHA saves, on generated curves, in seconds."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Annotated
 
 import numpy as np
 import typer
@@ -31,37 +30,49 @@ class Line:
     furthest: float
 
 
-def demo(
-    configurations: Annotated[int, typer.Option(help="How many configurations.", min=9)] = 256,
-    epochs: Annotated[int, typer.Option(help="The most epochs for one.", min=9)] = 200,
-    workers: Annotated[int, typer.Option(help="How many train at a time.", min=1)] = 4,
-    noise: Annotated[float, typer.Option(help="The noise of a measurement.", min=0.0)] = 0.01,
-    seeds: Annotated[int, typer.Option(help="How many repetitions.", min=1)] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+def compare(
+    *,
+    trials: int = 256,
+    epochs: int = 200,
+    workers: int = 4,
+    noise: float = 0.01,
+    runs: int = 5,
+    seed: int = 0,
+    as_json: bool = False,
 ) -> None:
     """PASHA, ASHA and the one-epoch baseline side by side on generated noisy curves.
 
     Nothing is trained: the curves are power laws with noise, played in virtual time.
+
+    Args:
+        trials: how many configurations.
+        epochs: the most epochs for one.
+        workers: how many train at a time.
+        noise: the noise of a measurement.
+        runs: how many repetitions are averaged.
+        seed: of the first; the others count on from it.
+        as_json: whether the figures are printed as JSON.
     """
     recipes: dict[str, Recipe] = {
         "PASHA": PASHA(max_resource=epochs),
         "ASHA": ASHA(max_resource=epochs),
         "one epoch": FixedResource(1),
     }
-    tables = [power_laws(configurations, epochs, seed=s, noise=noise) for s in range(seeds)]
+    seeds = range(seed, seed + runs)
+    tables = [power_laws(trials, epochs, seed=s, noise=noise) for s in seeds]
     results: dict[str, list[SimulationResult]] = {name: [] for name in recipes}
     with progress("simulating") as tell:
-        for seed, table in enumerate(tables):
-            for number, (name, recipe) in enumerate(recipes.items()):
-                result = simulate(table, recipe, trials=configurations, workers=workers, seed=seed)
+        for table, own in zip(tables, seeds, strict=True):
+            for name, recipe in recipes.items():
+                result = simulate(table, recipe, trials=trials, workers=workers, seed=own)
                 results[name].append(result)
-                tell(seed * len(recipes) + number + 1, seeds * len(recipes))
+                tell(sum(map(len, results.values())), runs * len(recipes))
     lines = [_line(name, tables, found) for name, found in results.items()]
     if as_json:
         typer.echo(json.dumps([asdict(line) for line in lines]))
         return
     console = out()
-    title = f"{configurations} configurations, up to {epochs} epochs, mean of {seeds} runs"
+    title = f"{trials} configurations, up to {epochs} epochs, mean of {runs} runs"
     console.print(_table(lines, console, title))
     console.print(_saved(lines))
     console.print(f"\nIn the first repetition: {results['PASHA'][0].why}")

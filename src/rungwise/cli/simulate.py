@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.benchmarks.table import Table
-from rungwise.cli import choices
 from rungwise.cli.console import grid, out, progress
 from rungwise.errors import InvalidArgumentError
 from rungwise.simulation import SimulationResult
 from rungwise.simulation import simulate as run
+from rungwise.specification import choices
 
 _SCHEDULERS = f"One of {', '.join(choices.SCHEDULERS)}."
 _RANKINGS = (

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from rungwise.cli import choices
 from rungwise.cli.console import out
 from rungwise.cli.summary import as_line, document_of, print_leaderboard, print_summary
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
 from rungwise.scripts import script_of
-from rungwise.specification import load_function, read_space, read_study
+from rungwise.specification import choices, load_function, read_space, read_study
 from rungwise.specification.functions import is_reference
 from rungwise.tuning import api
 from rungwise.tuning.result import TuningResult

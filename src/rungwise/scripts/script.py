@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -124,10 +124,6 @@ class Script:
     def placeholders(self) -> tuple[str, ...]:
         """The parameters that the command names, in its order."""
         return tuple(name for part in self.command for name in placeholders_of(part))
-
-    def describe(self) -> dict[str, Any]:
-        """The script as plain JSON: ``Script(**script.describe()["script"])`` is the same."""
-        return {"script": {**asdict(self), "command": list(self.command)}}
 
     def check(self, space: Space) -> None:
         """Refuse what cannot work with a space, before anything is started."""

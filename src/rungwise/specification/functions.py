@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from rungwise.errors import InvalidArgumentError
+from rungwise.loading import CUT, CalledWhileLoadingError, loading
 
 _FORMS = "it must be 'path/to/file.py:function' or 'package.module:function'"
 
@@ -53,8 +54,10 @@ def load_function(reference: str) -> Callable[..., Any]:
         module = _from_file(reference, place) if _is_file(place) else _imported(place)
     except InvalidArgumentError:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, CalledWhileLoadingError) as error:
         told = f"{type(error).__name__}: {error}"
+        if isinstance(error, CalledWhileLoadingError):
+            told = "a call of rungwise.tune: put that under if __name__ == '__main__'"
         rule = f"its module cannot be imported; that raised {told}"
         raise InvalidArgumentError("train", reference, rule) from error
     found: Any = module
@@ -79,7 +82,8 @@ def _imported(name: str) -> ModuleType:
     if "" not in sys.path:
         sys.path.insert(0, "")
     importlib.invalidate_caches()
-    return importlib.import_module(name)
+    with loading():
+        return importlib.import_module(name)
 
 
 def _from_file(reference: str, place: str) -> ModuleType:
@@ -90,9 +94,9 @@ def _from_file(reference: str, place: str) -> ModuleType:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     importlib.invalidate_caches()
-    if _means(path.stem, path):
-        return importlib.import_module(path.stem)
-    name = f"_rungwise_{zlib.crc32(str(path).encode()):08x}"
+    name = path.stem
+    if not _means(name, path):
+        name = f"_rungwise_{zlib.crc32(str(path).encode()):08x}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -101,7 +105,10 @@ def _from_file(reference: str, place: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with loading():
+            spec.loader.exec_module(module)
+    except CalledWhileLoadingError:
+        setattr(module, CUT, True)
     except BaseException:
         del sys.modules[name]
         raise

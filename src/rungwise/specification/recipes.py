@@ -16,6 +16,7 @@ from typing import Any
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import InvalidArgumentError
 from rungwise.rankings import Ranking
+from rungwise.specification import choices
 from rungwise.specification.spaces import known_key
 from rungwise.specification.texts import Document
 
@@ -27,13 +28,11 @@ OF_RECIPE = ("scheduler", "ranking", "eta", "min_resource")
 
 def recipe_of(document: Document) -> Recipe:
     """The scheduler of a study: its own key, and those beside it that belong to it."""
-    from rungwise.cli.choices import SCHEDULERS  # noqa: PLC0415 - one list of names; cli is slow
-
-    kind: Any = SCHEDULERS["pasha"]
+    kind: Any = choices.SCHEDULERS["pasha"]
     place, options = document, dict[str, Document]()
     if "scheduler" in document.data:
         place = document["scheduler"]
-        kind, options = _typed(place, SCHEDULERS)
+        kind, options = _typed(place, choices.SCHEDULERS)
     known = tuple(kind.__dataclass_fields__)
     for key in ("ranking", "eta", "min_resource", "max_resource"):
         if key not in document.data:
@@ -51,8 +50,6 @@ def recipe_of(document: Document) -> Recipe:
 
 
 def _ranking(document: Document) -> Ranking:
-    from rungwise.cli import choices  # noqa: PLC0415 - see above
-
     if isinstance(document.data, str) and ":" in document.data:
         try:
             return choices.ranking(document.data.lower())

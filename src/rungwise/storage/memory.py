@@ -47,7 +47,7 @@ class MemoryLog:
         self.entries.append((event, decision))
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        self.entries.extend(entries)
+        self.entries.extend(list(entries))  # all or none, also when the iterable breaks off
 
     def read_from(self, start: int = 0) -> Iterator[Entry]:
         return iter(self.entries[start:])

@@ -263,6 +263,7 @@ class SqliteLog:
         if self._depth:
             yield database
             return
+        before = self._length, self._checksum, self._study
         with self._named():
             database.execute("BEGIN IMMEDIATE")
             self._depth = 1
@@ -273,6 +274,7 @@ class SqliteLog:
                 # SQLite rolls back by itself when the disk is full.
                 if database.in_transaction:
                     database.execute("ROLLBACK")
+                self._length, self._checksum, self._study = before
                 raise
             finally:
                 self._depth = 0

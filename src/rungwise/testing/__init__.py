@@ -1,7 +1,7 @@
 """Conformance suites to subclass, and stand-ins for tests.
 
-A scheduler, ranking or searcher of your own gets all the tests of ours from one class in a test
-module::
+A scheduler, ranking, searcher, log or backend of your own gets all the tests of ours from one
+class in a test module::
 
     from rungwise.testing import RankingConformance
 
@@ -17,12 +17,14 @@ except ImportError:  # pragma: no cover - the checks run with the extra
 
     raise MissingExtraError("rungwise.testing", "testing") from None
 
+from rungwise.testing.backends import BackendConformance
 from rungwise.testing.logs import LogConformance
 from rungwise.testing.rankings import RankingConformance
 from rungwise.testing.schedulers import SchedulerConformance
 from rungwise.testing.searchers import ListHistory, Observation, SearcherConformance
 
 __all__ = [
+    "BackendConformance",
     "ListHistory",
     "LogConformance",
     "Observation",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -106,6 +107,53 @@ class LogConformance:
         log = self._filled(tmp_path)
         log.append(*ENTRIES[0])
         assert list(self._again(log, tmp_path).read_from(len(ENTRIES))) == ENTRIES[:1]
+
+    def test_takes_several_entries_at_once(self, tmp_path: Path) -> None:
+        """In order, after those that were there; from an iterator as well."""
+        log = self._new(tmp_path)
+        log.begin(self._study())
+        log.extend(ENTRIES[:3])
+        log.append(*ENTRIES[3])
+        log.extend(iter(ENTRIES[4:]))
+        log = self._again(log, tmp_path)
+        assert list(log.read_from()) == ENTRIES
+        log.extend(ENTRIES[:2])
+        assert list(self._again(log, tmp_path).read_from(len(ENTRIES))) == ENTRIES[:2]
+
+    def test_takes_no_entries_as_well(self, tmp_path: Path) -> None:
+        """Nothing is written, and nothing is wrong."""
+        log = self._filled(tmp_path)
+        log.extend([])
+        log.extend(iter(()))
+        assert list(self._again(log, tmp_path).read_from()) == ENTRIES
+
+    def test_takes_all_entries_or_none(self, tmp_path: Path) -> None:
+        """What breaks off in the middle leaves nothing, and the log can go on."""
+
+        def breaking_off() -> Iterator[Entry]:
+            yield ENTRIES[0]
+            yield ENTRIES[1]
+            raise ZeroDivisionError
+
+        log = self._filled(tmp_path)
+        with pytest.raises(ZeroDivisionError):
+            log.extend(breaking_off())
+        assert list(log.read_from()) == ENTRIES
+        log.extend(ENTRIES[:2])
+        assert list(self._again(log, tmp_path).read_from()) == ENTRIES + ENTRIES[:2]
+
+    def test_an_entry_that_cannot_be_written_takes_its_neighbours_along(
+        self, tmp_path: Path
+    ) -> None:
+        """Where a log refuses an entry (one in memory need not), those beside it are not kept."""
+        unwritable: Any = Reported(0, 1, cast("Any", object()))
+        log = self._filled(tmp_path)
+        try:
+            log.extend([ENTRIES[0], (unwritable, CONTINUE), ENTRIES[1]])
+        except Exception:  # noqa: BLE001 - whatever the log has to say
+            assert list(log.read_from()) == ENTRIES
+            log.append(*ENTRIES[0])
+            assert list(self._again(log, tmp_path).read_from()) == ENTRIES + ENTRIES[:1]
 
     def test_replays_a_study(self, tmp_path: Path) -> None:
         """A simulated study is rebuilt from the log alone."""

@@ -16,7 +16,9 @@ from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, StudyDiffersError
+from rungwise.loading import not_while_loading
 from rungwise.searchers.base import Searcher
+from rungwise.storage.documents import types_of
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile
 from rungwise.tuning import functions
@@ -101,6 +103,7 @@ def tune(
         StudyDiffersError: the file holds another study.
         StudyInterrupted: Ctrl-C; what was reported is kept.
     """
+    not_while_loading()
     name: object = metric
     if not (isinstance(name, str) and name.isidentifier()):
         rule = "it must be a name that run.report can be given, such as accuracy"
@@ -145,7 +148,7 @@ def tune(
     display = choose(show) if isinstance(show, str) else show
     temporary = None if study is not None else tempfile.TemporaryDirectory(prefix="rungwise-")
     path = Path(temporary.name) / "study.db" if temporary else _place(study)
-    with StudyFile(path, durability=durability, types=_types_of(asked)) as file:
+    with StudyFile(path, durability=durability, types=types_of(asked)) as file:
         _begin(file, asked, about)
         return _run(file, crew, display, on_report, on_end, temporary)
 
@@ -171,6 +174,7 @@ def resume(
         types: recipes, rankings and searchers of your own that the study uses.
         options: how to run it, where that is to change: ``workers``, ``retries``, ….
     """
+    not_while_loading()
     display = choose(show) if isinstance(show, str) else show
     with _existing(study, types) as file:
         about = file.about
@@ -257,11 +261,6 @@ def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
         durability = Options.read(file.about.options, {}).durability
     return StudyFile(study, durability=durability, types=types)
-
-
-def _types_of(study: Study) -> list[type]:
-    parts = (study.scheduler, study.searcher, getattr(study.scheduler, "ranking", None))
-    return [type(part) for part in parts if part is not None]
 
 
 def _workers(options: Options) -> int:

@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import cloudpickle
 
 from rungwise.errors import InvalidArgumentError
+from rungwise.loading import is_cut
 from rungwise.scripts import Script
 
 Train = Callable[..., Any]
@@ -39,7 +41,10 @@ def pack(train: Any) -> bytes:
     Functions of modules that a worker can import travel as their names; those of a script, a
     notebook or a test travel whole, with the global values they use.
     """
-    module = inspect.getmodule(train) or sys.modules.get(getattr(train, "__module__", ""))
+    target = train
+    while isinstance(target, partial):
+        target = target.func
+    module = inspect.getmodule(target) or sys.modules.get(getattr(target, "__module__", ""))
     by_value = module is not None and not _importable(module)
     if by_value and module is not None:
         cloudpickle.register_pickle_by_value(module)
@@ -63,6 +68,8 @@ def reference(train: Any) -> dict[str, Any] | None:
     name = getattr(train, "__qualname__", "")
     if not name or "<" in name:  # a lambda or a function inside a function
         return None
+    if inspect.ismethod(train) and not inspect.isclass(train.__self__):
+        return None  # it belongs to an object
     module = inspect.getmodule(train)
     if module is None:
         return None
@@ -86,7 +93,7 @@ def find(described: Mapping[str, Any] | None, study: str) -> Any:
 
 def _importable(module: ModuleType) -> bool:
     """Whether another process finds the same module under the same name."""
-    if module.__name__ == "__main__":
+    if module.__name__ == "__main__" or is_cut(module):
         return False
     try:
         spec = importlib.util.find_spec(module.__name__)

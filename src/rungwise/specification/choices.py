@@ -1,4 +1,4 @@
-"""Schedulers and criteria as a person writes them on the command line."""
+"""Schedulers and criteria by the names that a person gives them, in files and commands."""
 
 from __future__ import annotations
 

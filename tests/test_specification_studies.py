@@ -1,0 +1,347 @@
+"""Files that describe studies, and the functions they name."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import rungwise as rw
+from rungwise import rankings
+from rungwise.errors import InvalidArgumentError
+from rungwise.scripts import Script
+from rungwise.specification import load_function, read_space, read_study
+
+ROOT = Path(__file__).parents[1]
+
+
+def written(folder, name, text):
+    path = folder / name
+    content = text if isinstance(text, bytes) else textwrap.dedent(text).encode()
+    path.write_bytes(content)
+    return path
+
+
+# -- studies ---------------------------------------------------------------------------------
+
+STUDY = """
+    train: train.sh
+    space: {lr: [1, 2]}
+    metric: loss
+    goal: min
+"""
+
+
+def study(folder, text="", base=STUDY):
+    (folder / "train.sh").touch()
+    return read_study(written(folder, "study.yaml", textwrap.dedent(base) + textwrap.dedent(text)))
+
+
+def test_the_least_a_study_says(tmp_path):
+    assert study(tmp_path) == {
+        "train": Script(("sh", str(tmp_path / "train.sh")), folder=str(tmp_path)),
+        "space": rw.Space.parse({"lr": [1, 2]}),
+        "metric": "loss",
+        "goal": "min",
+    }
+
+
+def test_all_a_study_can_say(tmp_path):
+    found = study(
+        tmp_path,
+        """
+        max_resource: 2e2
+        trials: 256
+        finish: paper
+        seconds: 3600
+        resource_budget: 1e4
+        target: 0.5
+        workers: auto
+        gpus_per_worker: 0.5
+        preload: [json]
+        retries: 0
+        trial_timeout: 60
+        report_timeout: 9.5
+        checkpoint_quota: 20GB
+        keep: all
+        seed: 3
+        durability: full
+        initial: [{lr: 2.0}]
+        study: out/digits.db
+        flags: false
+        environment: {SEED: "1"}
+        min_resource: 2
+        eta: 4
+        ranking: soft:0.02
+        """,
+    )
+    assert found.pop("train") == Script(
+        ("sh", str(tmp_path / "train.sh")),
+        flags=False,
+        folder=str(tmp_path),
+        environment={"SEED": "1"},
+    )
+    del found["space"], found["metric"], found["goal"]
+    assert found == {
+        "max_resource": 200,
+        "trials": 256,
+        "finish": "paper",
+        "seconds": 3600,
+        "resource_budget": 10000,
+        "target": 0.5,
+        "workers": "auto",
+        "gpus_per_worker": 0.5,
+        "preload": ["json"],
+        "retries": 0,
+        "trial_timeout": 60,
+        "report_timeout": 9.5,
+        "checkpoint_quota": "20GB",
+        "keep": "all",
+        "seed": 3,
+        "durability": "full",
+        "initial": [{"lr": 2}],
+        "study": str(tmp_path / "out/digits.db"),
+        "scheduler": rw.PASHA(2, 200, 4, ranking=rankings.Soft(0.02)),
+    }
+    assert type(found["max_resource"]) is int
+
+
+@pytest.mark.parametrize(
+    ("text", "recipe"),
+    [
+        ("scheduler: pasha", rw.PASHA()),
+        ("scheduler: ASHA", rw.ASHA()),
+        ("scheduler: asha\nmax_resource: 27\neta: 2", rw.ASHA(1, 27, 2)),
+        ("scheduler: SuccessiveHalving\nmax_resource: 9", rw.SuccessiveHalving(1, 9)),
+        ("scheduler: halving", rw.SuccessiveHalving()),
+        ("scheduler: async-hyperband", rw.AsyncHyperband()),
+        ("scheduler: fixed\nmax_resource: 3", rw.FixedResource(3)),
+        ("scheduler: {type: fixed, resource: 3}\nmax_resource: 9", rw.FixedResource(3)),
+        ("scheduler: random\nmax_resource: 9", rw.RandomSearch(9)),
+        ("min_resource: 3", rw.PASHA(3)),
+        ("ranking: leader", rw.PASHA(ranking=rankings.Leader())),
+        ("ranking: Noise:80", rw.PASHA(ranking=rankings.Noise(80))),
+        ("ranking: {type: SoftSigma, k: 2}", rw.PASHA(ranking=rankings.SoftSigma(2))),
+        (
+            "scheduler: {type: PASHA, promote: quantile, ranking: {type: rbo, p: 0.5}}\neta: 2",
+            rw.PASHA(eta=2, promote="quantile", ranking=rankings.RBO(0.5)),
+        ),
+    ],
+)
+def test_schedulers(tmp_path, text, recipe):
+    assert study(tmp_path, text)["scheduler"] == recipe
+
+
+def test_without_a_word_about_it_the_scheduler_is_not_given(tmp_path):
+    assert "scheduler" not in study(tmp_path, "max_resource: 27")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "trails: 3",
+            "a key of trails (study.yaml, line 6) is 'trails', but did you mean 'trials'",
+        ),
+        ("xyzzy: 3", "'xyzzy', but the keys here are train, command"),
+        ("trials: 0", "trials (study.yaml, line 6) is 0, but it must be a whole number"),
+        ("trials: many", "trials (study.yaml, line 6) is 'many'"),
+        ("trials: true", "whole number"),
+        ("max_resource: 2.5", "max_resource (study.yaml, line 6) is 2.5"),
+        ("finish: soon", "'drain' or 'paper'"),
+        ("seconds: -1", "at least 0"),
+        ("target: .nan", "finite"),
+        ("target: [1]", "finite"),
+        ("workers: 0", "at least 1, or 'auto'"),
+        ("keep: some", "at least 0, or 'all'"),
+        ("preload: json", "list of names"),
+        ("preload: [1]", "list of names"),
+        ("trial_timeout: 0", "above 0"),
+        ("checkpoint_quota: much", "'20GB'"),
+        ("durability: high", "'normal' or 'full'"),
+        ("initial: {lr: 1}", "a list of configurations"),
+        ("initial: [{lr: 1}, {lr: 7}]", "lr of initial[1] (study.yaml, line 6) is 7"),
+        ("initial: [3]", "initial[0]"),
+        ("study: 3", "it must be text"),
+        ("flags: 1", "flags (study.yaml, line 6) is 1"),
+        ("environment: {A: 1}", "environment (study.yaml, line 6) is 1"),
+        ("command: [sh]", "train, or command (one of them)"),
+        ("scheduler: sgd", "scheduler (study.yaml, line 6) is 'sgd', but it must be one of pasha"),
+        ("scheduler: {type: sgd}", "type of scheduler"),
+        ("scheduler: 3", "or a mapping with such a type"),
+        ("scheduler: {type: asha, ranking: noise}", "a key of scheduler.ranking"),
+        ("scheduler: asha\nranking: noise", "ranking (study.yaml, line 7) is 'noise', but ASHA"),
+        ("scheduler: {type: asha, eta: 3}\neta: 2", "it must be given once"),
+        ("scheduler: {type: asha, eta: x}", "scheduler.eta (study.yaml, line 6) is 'x'"),
+        ("scheduler: {type: asha, promote: [x]}", "'floor' or 'quantile'"),
+        ("scheduler: fixed", "FixedResource must also be given resource"),
+        ("eta: 1", "eta (study.yaml, line 6) is 1"),
+        ("min_resource: 9\nmax_resource: 3", "min_resource (study.yaml, line 6) is 9"),
+        ("ranking: soft", "Soft must also be given epsilon"),
+        ("ranking: soft:x", "ranking (study.yaml, line 6) is 'soft:x'"),
+        ("ranking: {type: soft, epsilon: -1}", "ranking.epsilon (study.yaml, line 6) is -1"),
+        ("ranking: {type: soft, eps: 1}", "did you mean 'epsilon'"),
+        ("ranking: [soft]", "it must be one of noise"),
+    ],
+)
+def test_bad_studies_are_refused_with_their_place(tmp_path, text, told):
+    with pytest.raises(InvalidArgumentError) as caught:
+        study(tmp_path, text)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("base", "told"),
+    [
+        ("space: {a: [1]}\nmetric: x\ngoal: min", "train, or command"),
+        ("train: train.sh\nspace: {a: [1]}", "it must also give metric, goal"),
+        ("{}", "a study with nothing"),
+        ("- train", "a study must be a mapping"),
+        ("train: 3\nspace: {a: [1]}\nmetric: x\ngoal: min", "train (study.yaml, line 1) is 3"),
+        ("train: no.sh\nspace: {a: [1]}\nmetric: x\ngoal: min", "there is no file"),
+        ("train: no.py:f\nspace: {a: [1]}\nmetric: x\ngoal: min", "there is no file"),
+        ("train: train.sh\nspace: no.yaml\nmetric: x\ngoal: min", "space (study.yaml, line 2)"),
+        ("train: train.sh\nspace: 3\nmetric: x\ngoal: min", "space must be a mapping"),
+        (
+            "train: train.sh\nspace: {a: {type: x}}\nmetric: x\ngoal: min",
+            "type of space.a (study.yaml, line 2)",
+        ),
+        ("train: train.sh\nspace: {a: [1]}\nmetric: 3\ngoal: min", "metric (study.yaml, line 3)"),
+        ("train: train.sh\nspace: {a: [1]}\nmetric: x\ngoal: up", "'min' or 'max'"),
+        ("command: sh\nspace: {a: [1]}\nmetric: x\ngoal: min", "command (study.yaml, line 1)"),
+        ("command: [sh, 3]\nspace: {a: [1]}\nmetric: x\ngoal: min", "(study.yaml, line 1) is 3"),
+        ("command: [sh, '{b}']\nspace: {a: [1]}\nmetric: x\ngoal: min", "the space has only 'a'"),
+        ("command: [nosuch]\nspace: {a: [1]}\nmetric: x\ngoal: min", "no such program"),
+        ("train: m:f\nflags: true\nspace: {a: [1]}\nmetric: x\ngoal: min", "for scripts"),
+    ],
+)
+def test_studies_that_lack_something_are_refused(tmp_path, base, told):
+    with pytest.raises(InvalidArgumentError) as caught:
+        study(tmp_path, base=base)
+    assert told in str(caught.value)
+
+
+def test_commands_run_in_the_folder_of_the_study(tmp_path):
+    base = "command: [sh, train.sh, '{lr}']\nspace: {lr: [1]}\nmetric: x\ngoal: min"
+    script = study(tmp_path, base=base)["train"]
+    assert script == Script(("sh", "train.sh", "{lr}"), folder=str(tmp_path))
+
+
+def test_functions_are_named_by_file_or_module(tmp_path):
+    (tmp_path / "train.py").touch()
+    rest = "space: space.yaml\nmetric: x\ngoal: min"
+    written(tmp_path, "space.yaml", "lr: [1]")
+    by_file = study(tmp_path, base=f"train: train.py:fit\n{rest}")
+    assert by_file["train"] == f"{tmp_path / 'train.py'}:fit"
+    assert by_file["space"] == rw.Space.parse({"lr": [1]})
+    assert study(tmp_path, base=f"train: pack.mod:fit\n{rest}")["train"] == "pack.mod:fit"
+
+
+def test_a_study_in_json(tmp_path):
+    (tmp_path / "train.sh").touch()
+    entries = {"train": "train.sh", "space": {"lr": [1]}, "metric": "x", "goal": "min"}
+    assert read_study(written(tmp_path, "study.json", json.dumps(entries)))["metric"] == "x"
+
+
+def test_the_examples_are_legal():
+    found = read_study(ROOT / "examples/shell/study.yaml")
+    assert found["train"].command == (str(ROOT / "examples/shell/train.sh"),)
+    assert read_space(ROOT / "examples/script/space.yaml").names == ("decay", "lr", "order")
+
+
+def test_yaml_is_imported_when_a_file_is_read():
+    code = "import sys, rungwise.specification, rungwise.scripts; assert 'yaml' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- functions -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh_imports(monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("fresh_imports")
+def test_a_function_in_a_file_finds_its_neighbours(tmp_path):
+    written(tmp_path, "neighbour_of_fit.py", "VALUE = 5")
+    path = written(
+        tmp_path,
+        "fit_by_path.py",
+        """
+        import neighbour_of_fit
+        def train(config, run): return neighbour_of_fit.VALUE
+        class Kept:
+            @staticmethod
+            def train(config, run): return 6
+        """,
+    )
+    function = load_function(f"{path}:train")
+    assert function({}, None) == 5
+    assert function.__module__ == "fit_by_path"  # as import would call it, so it can be pickled
+    assert load_function(f"{path}:train") is function
+    assert load_function(f"{path}:Kept.train")({}, None) == 6
+
+
+@pytest.mark.usefixtures("fresh_imports")
+def test_a_file_whose_name_is_taken_gets_one_of_its_own(tmp_path):
+    path = written(tmp_path, "json.py", "def train(config, run): return 7")
+    function = load_function(f"{path}:train")
+    assert function({}, None) == 7
+    assert load_function(f"{path}:train") is function
+    assert sys.modules["json"] is json
+    name = function.__module__
+    code = f"""
+from rungwise.specification import load_function
+print(load_function({f"{path}:train"!r}).__module__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == name
+
+
+@pytest.mark.usefixtures("fresh_imports")
+def test_a_function_in_a_module(tmp_path, monkeypatch):
+    assert load_function("rungwise.simulation:simulate") is rw.simulate
+    written(tmp_path, "fit_from_here.py", "def train(config, run): return 8")
+    monkeypatch.chdir(tmp_path)
+    assert load_function("fit_from_here:train")({}, None) == 8
+
+
+@pytest.mark.parametrize(
+    ("reference", "told"),
+    [
+        (3, "file.py:function"),
+        ("train", "file.py:function"),
+        (":f", "file.py:function"),
+        ("m:", "file.py:function"),
+        ("m:1", "file.py:function"),
+        ("a b:f", "file.py:function"),
+        ("{folder}/none.py:f", "there is no file"),
+        ("{folder}/good.py:none", "there is no 'none' in"),
+        ("{folder}/good.py:NUMBER", "must be a function, and is int"),
+        ("{folder}/raises.py:f", "raised KeyError: 'oops'"),
+        ("{folder}/exits.py:f", "raised SystemExit: 3"),
+        ("{folder}/broken.py:f", "raised SyntaxError"),
+        ("{folder}/lacks-it.py:f", "No module named 'nosuchmodule'"),
+        ("nosuchmodule.at.all:f", "No module named 'nosuchmodule'"),
+    ],
+)
+@pytest.mark.usefixtures("fresh_imports")
+def test_functions_that_cannot_be_loaded(tmp_path, reference, told):
+    written(tmp_path, "good.py", "NUMBER = 5")
+    written(tmp_path, "raises.py", "{}['oops']")
+    written(tmp_path, "exits.py", "raise SystemExit(3)")
+    written(tmp_path, "broken.py", "def (")
+    written(tmp_path, "lacks-it.py", "import nosuchmodule")
+    if isinstance(reference, str):
+        reference = reference.format(folder=tmp_path)
+    for _ in range(2):  # a failed import leaves nothing that would pass the second time
+        with pytest.raises(InvalidArgumentError, match="train is") as caught:
+            load_function(reference)
+        assert told in str(caught.value)
