@@ -243,9 +243,9 @@ def test_unwinding_ends_the_script(tmp_path):
     def send():
         while not pid.exists():
             time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGUSR1)
+        os.kill(os.getpid(), signal.SIGTERM)
 
-    before = signal.signal(signal.SIGUSR1, stop)
+    before = signal.signal(signal.SIGTERM, stop)
     sender = threading.Thread(target=send)
     try:
         sender.start()
@@ -253,7 +253,7 @@ def test_unwinding_ends_the_script(tmp_path):
             shell(f"echo $$ >{pid}.new; mv {pid}.new {pid}; exec sleep 60")({}, run)
     finally:
         sender.join()
-        signal.signal(signal.SIGUSR1, before)
+        signal.signal(signal.SIGTERM, before)
     assert not running(noted_pid(pid))
     assert list(tmp_path.glob(".script-*")) == []
 

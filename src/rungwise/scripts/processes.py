@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PATIENCE = 2.0
@@ -17,6 +20,25 @@ _PROCESSES = Path("/proc")
 
 Known = tuple[int, str]
 """A process: its number, and when it started, because numbers are used again."""
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A request to end (SIGTERM) that arrives within the block is taken up at its end.
+
+    A process that is being started when an exception strikes would be known to nobody.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: caught.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+    if caught:
+        signal.raise_signal(signal.SIGTERM)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

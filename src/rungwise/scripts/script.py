@@ -29,7 +29,7 @@ from rungwise.core.checks import keep, real
 from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError
 from rungwise.scripts.commands import filled, flag, placeholders_of, text_of, variables
-from rungwise.scripts.processes import end, told_exit
+from rungwise.scripts.processes import end, told_exit, undisturbed
 from rungwise.scripts.reports import Report, Reports, ScriptError, malformed
 from rungwise.space import Space
 
@@ -165,11 +165,14 @@ class Script:
             save.mkdir()
             environment = {**os.environ, **self.environment}
             environment |= _variables_of(config, run, reports.path, save)
-            process = self._start(arguments, environment)
+            process = None
             try:
+                with undisturbed():
+                    process = self._start(arguments, environment)
                 self._follow(process, run, reports, save)
             finally:
-                end(process)
+                if process is not None:
+                    end(process)
 
     def _program(self) -> str | None:
         """Where the program is; as the system looks for it, from the working directory."""

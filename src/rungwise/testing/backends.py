@@ -240,7 +240,7 @@ class BackendConformance:
         assert backend.clock == sorted(backend.clock)
         times = [fact.at for fact in backend.facts]
         assert times == sorted(times)
-        assert 0 <= times[0]
+        assert times[0] >= 0
         assert times[-1] <= backend.clock[-1]
 
     def _decisions_are_the_engines(self, backend: Witness, log: MemoryLog) -> None:

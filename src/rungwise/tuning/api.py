@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -15,7 +17,7 @@ from rungwise.core.limits import Finish
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
-from rungwise.errors import InvalidArgumentError, StudyDiffersError
+from rungwise.errors import InvalidArgumentError, StudyDiffersError, StudyInterrupted
 from rungwise.loading import not_while_loading
 from rungwise.searchers.base import Searcher
 from rungwise.storage.documents import types_of
@@ -128,7 +130,7 @@ def tune(
     options = Options(
         workers,
         gpus_per_worker,
-        tuple(preload),
+        preload,
         retries,
         trial_timeout,
         report_timeout,
@@ -145,12 +147,23 @@ def tune(
         version=__version__,
     )
     crew = Crew.of(train, options)
-    display = choose(show) if isinstance(show, str) else show
-    temporary = None if study is not None else tempfile.TemporaryDirectory(prefix="rungwise-")
-    path = Path(temporary.name) / "study.db" if temporary else _place(study)
-    with StudyFile(path, durability=durability, types=types_of(asked)) as file:
-        _begin(file, asked, about)
-        return _run(file, crew, display, on_report, on_end, temporary)
+    display = _display(show)
+    _check_callbacks(on_report=on_report, on_end=on_end)
+    folder = None if study is not None else Path(tempfile.mkdtemp(prefix="rungwise-"))
+    path = _place(study) if folder is None else folder / "study.db"
+    try:
+        with StudyFile(path, durability=durability, types=types_of(asked)) as file:
+            _begin(file, asked, about)
+            result = _run(file, crew, display, on_report, on_end)
+    except StudyInterrupted:
+        raise  # it has told where to go on
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if folder is not None:
+        weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
+    return result
 
 
 def resume(
@@ -175,13 +188,14 @@ def resume(
         options: how to run it, where that is to change: ``workers``, ``retries``, ….
     """
     not_while_loading()
-    display = choose(show) if isinstance(show, str) else show
+    display = _display(show)
+    _check_callbacks(on_report=on_report, on_end=on_end)
     with _existing(study, types) as file:
         about = file.about
         chosen = Options.read(about.options, options)
         if train is None:
             train = functions.find(about.train, str(study))
-        return _run(file, Crew.of(train, chosen), display, on_report, on_end, None)
+        return _run(file, Crew.of(train, chosen), display, on_report, on_end)
 
 
 def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> TuningResult:
@@ -214,7 +228,6 @@ def _run(
     display: Display,
     on_report: Callable[[Report], None] | None,
     on_end: Callable[[TuningResult], None] | None,
-    temporary: tempfile.TemporaryDirectory[str] | None,
 ) -> TuningResult:
     session = Session(file, crew, display=display, on_report=on_report)
     seconds = session.run()
@@ -226,7 +239,6 @@ def _run(
         failures=file.failures(),
         options=crew.options,
         workers=len(crew.shares),
-        temporary=temporary,
     )
     if on_end is not None:
         on_end(result)
@@ -244,12 +256,32 @@ def _begin(file: StudyFile, asked: Study, about: About) -> None:
 
 
 def _place(study: str | os.PathLike[str] | None) -> Path:
-    path = Path(os.fspath(study or ""))
+    try:
+        path = Path(os.fspath("" if study is None else study))
+    except TypeError:
+        path = Path()
     if not path.name or path.is_dir():
         raise InvalidArgumentError("study", study, "it must be the name of a file")
     if not path.parent.is_dir():
         raise InvalidArgumentError("study", str(study), f"there must be a folder {path.parent}")
     return path
+
+
+def _display(show: Any) -> Display:
+    if isinstance(show, str):
+        return choose(show)
+    parts = ("begin", "due", "update", "notice", "end")
+    if isinstance(show, type) or not all(callable(getattr(show, part, None)) for part in parts):
+        rule = "it must be 'auto', 'live', 'lines', 'json', 'quiet', or a display"
+        raise InvalidArgumentError("show", show, rule)
+    display: Display = show
+    return display
+
+
+def _check_callbacks(**callbacks: Any) -> None:
+    for name, callback in callbacks.items():
+        if callback is not None and not callable(callback):
+            raise InvalidArgumentError(name, callback, "it must be a function")
 
 
 def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rungwise.checkpoints import bytes_of
-from rungwise.core.checks import must_be, one_of, real, whole
+from rungwise.core.checks import keep, must_be, one_of, real, whole
 from rungwise.core.limits import Finish, Limits
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
@@ -55,19 +55,25 @@ class Options:
     grace: float = 5.0
 
     def __post_init__(self) -> None:
-        whole("retries", self.retries, at_least=0)
-        real("grace", self.grace, at_least=0)
+        # Kept as plain numbers, whatever kind they are given as: the study file holds JSON.
+        keep(self, retries=whole("retries", self.retries, at_least=0))
+        keep(self, grace=real("grace", self.grace, at_least=0))
         one_of("durability", self.durability, ("normal", "full"))
+        if not isinstance(self.workers, str):
+            keep(self, workers=whole("workers", self.workers, at_least=1))
+        if self.gpus_per_worker is not None:
+            keep(self, gpus_per_worker=real("gpus_per_worker", self.gpus_per_worker, at_least=0))
         for name in ("trial_timeout", "report_timeout"):
-            if getattr(self, name) is not None and real(name, getattr(self, name)) <= 0:
-                raise InvalidArgumentError(name, getattr(self, name), "it must be above 0")
+            if (given := getattr(self, name)) is not None:
+                if real(name, given) <= 0:
+                    raise InvalidArgumentError(name, given, "it must be above 0")
+                keep(self, **{name: real(name, given)})
         if self.checkpoint_quota is not None:
-            bytes_of("checkpoint_quota", self.checkpoint_quota)
+            size = bytes_of("checkpoint_quota", self.checkpoint_quota)
+            keep(self, checkpoint_quota=_or_text(self.checkpoint_quota, size))
         if self.keep != "all":
-            _count_or_all(self.keep)
-        if isinstance(self.preload, str) or not all(isinstance(n, str) for n in self.preload):
-            rule = "it must be a sequence of names of modules"
-            raise InvalidArgumentError("preload", self.preload, rule)
+            keep(self, keep=_count_or_all(self.keep))
+        keep(self, preload=_modules(self.preload))
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON, for the study file."""
@@ -86,12 +92,25 @@ class Options:
         )
 
 
-def _count_or_all(keep: Any) -> None:
+def _or_text(given: Any, number: int) -> int | str:
+    return given if isinstance(given, str) else number
+
+
+def _count_or_all(given: Any) -> int:
     try:
-        whole("keep", keep, at_least=0)
+        return whole("keep", given, at_least=0)
     except InvalidArgumentError:
         rule = "it must be a whole number of at least 0, or 'all'"
-        raise InvalidArgumentError("keep", keep, rule) from None
+        raise InvalidArgumentError("keep", given, rule) from None
+
+
+def _modules(given: Any) -> tuple[str, ...]:
+    single = isinstance(given, str) or not isinstance(given, Iterable)
+    names = () if single else tuple(given)
+    if single or not all(isinstance(name, str) for name in names):
+        rule = "it must be a sequence of names of modules"
+        raise InvalidArgumentError("preload", given, rule)
+    return names
 
 
 def study_of(
@@ -112,6 +131,9 @@ def study_of(
     if goal is None:
         rule = "say whether the metric is to be minimised ('min') or maximised ('max')"
         raise InvalidArgumentError("goal", None, rule)
+    several: object = initial
+    if isinstance(several, (str, Mapping)) or not isinstance(several, Iterable):
+        raise InvalidArgumentError("initial", initial, "it must be a list of configurations")
     study = Study(
         recipe,
         _limits(**limits),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +62,6 @@ class TuningResult:
         failures: Sequence[Failure] = (),
         options: Options | None = None,
         workers: int = 1,
-        temporary: tempfile.TemporaryDirectory[str] | None = None,
     ) -> None:
         self.engine = engine
         self.path = path
@@ -74,7 +72,6 @@ class TuningResult:
         self._about = about
         self._options = Options() if options is None else options
         self._workers = workers
-        self._temporary = temporary  # lives as long as the result does
 
     def __repr__(self) -> str:
         best = "nothing yet" if self.engine.best is None else f"{self.metric}={self.best.value:g}"

@@ -82,6 +82,7 @@ class Retraining:
         self._function = functions.pack(train)
         self._curve: list[tuple[float, float]] = []
         self._metrics: Mapping[str, float] = {}
+        self._told: dict[float, Mapping[str, float]] = {}
         self._last: Failure | None = None
         self._attempts = 0
 
@@ -150,6 +151,7 @@ class Retraining:
     def _reported(self, fact: Reported, backend: local.LocalBackend) -> None:
         self._attempts = 0
         self._curve.append((fact.resource, fact.value))
+        self._metrics = self._told.pop(fact.resource, {})
         backend.answer(fact.job, CONTINUE if fact.resource < self._job.until else PAUSE)
         if self._on_report is not None:
             self._on_report(fact.resource, fact.value)
@@ -160,4 +162,4 @@ class Retraining:
         return self._attempts <= self._options.retries
 
     def _extras(self, job: int, resource: float, extras: Mapping[str, float]) -> None:  # noqa: ARG002
-        self._metrics = extras
+        self._told[resource] = extras
