@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test check format bench clean
 
-demo: $(VENV)/.base
+demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
 
 test: $(VENV)/.dev
@@ -33,6 +33,10 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
+	touch $@ $(VENV)/.base
+
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@ $(VENV)/.base
+	touch $@ $(VENV)/.base $(VENV)/.demo

@@ -287,7 +287,7 @@ def exact(now, before, _epsilon):
 
 def soft(now, before, _epsilon, width):
     places = zip(order(now), order(before), strict=True)
-    return all(distance(before[c], before[p]) <= width for c, p in places)
+    return all(distance(before[c], before[p]) * (1 - 1e-9) <= width for c, p in places)
 
 
 def finite(before):
@@ -315,7 +315,7 @@ def noise(now, before, epsilon, _percentile):
 
 
 def leader(now, before, epsilon, _percentile):
-    return distance(now[order(before)[0]], now[order(now)[0]]) <= epsilon
+    return distance(now[order(before)[0]], now[order(now)[0]]) * (1 - 1e-9) <= epsilon
 
 
 def rbo(now, before, _epsilon, p, t):

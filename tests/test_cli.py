@@ -45,16 +45,16 @@ def test_help_teaches():
     assert "--ranking" in rungwise("simulate", "--help").stdout
 
 
-def test_demo_compares_and_says_what_was_saved():
-    out = rungwise("demo", "--configurations", 64, "--epochs", 81, "--seeds", 2)
+def test_the_simulated_demo_compares_and_says_what_was_saved():
+    out = rungwise("demo", "--simulated", "--trials", 64, "--epochs", 81, "--runs", 2)
     for words in ("PASHA", "ASHA", "one epoch", "fewer epochs than ASHA", "The study ended"):
         assert words in out.stdout
     assert "\x1b" not in out.stdout  # plain text without a terminal
     assert out.stderr == ""
 
 
-def test_demo_for_machines():
-    lines = json.loads(rungwise("demo", "--seeds", 1, "--json").stdout)
+def test_the_simulated_demo_for_machines():
+    lines = json.loads(rungwise("demo", "--simulated", "--runs", 1, "--json").stdout)
     assert [line["scheduler"] for line in lines] == ["PASHA", "ASHA", "one epoch"]
     assert lines[0]["epochs"] < lines[1]["epochs"]
 

@@ -36,13 +36,38 @@ def test_python_examples_run(page, capsys):
         exec(compile(code, str(page), "exec"), {"__name__": "example"})  # noqa: S102
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def needs_of(path):
+    """The libraries in an example's line ``# needs lightgbm, sklearn``; it is skipped without."""
+    found = re.search(r"^# needs (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1].split(", ") if found else []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
 def test_example_scripts_run(path):
+    for name in needs_of(path):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
     done = subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, check=False, cwd=path.parent
+        [sys.executable, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=path.parent,
+        timeout=300,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "PASHA" in done.stdout or "The study ended" in done.stdout
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
+def test_examples_need_only_what_they_import(path):
+    """A library that is misspelt would skip its example for ever."""
+    text = path.read_text(encoding="utf-8")
+    for name in needs_of(path):
+        assert re.search(rf"^(import|from) {re.escape(name)}\b", text, re.MULTILINE)
 
 
 def test_there_are_examples():

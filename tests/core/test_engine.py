@@ -102,7 +102,7 @@ def test_pasha_raises_its_ceiling_by_one_rung_when_they_rank_differently():
     story = pasha_at_its_ceiling({0: 0.02, 1: 0.01})
     assert story.engine.scheduler.ceilings == [(0, 2), (6, 4)]  # after the sixth report
     assert story.ask() == (1, 2, 4)
-    assert "no trial has been compared yet" in story.engine.why()
+    assert "rose to 4 because before that 2 configurations changed place" in story.engine.why()
 
 
 def test_the_ceiling_never_rises_past_the_last_rung():

@@ -70,7 +70,18 @@ def test_exact_breaks_ties_by_position_so_a_tie_below_may_count_as_a_change():
 def test_soft_allows_a_swap_of_exactly_epsilon():
     # c = (1, 0), p = (0, 1): |0.75 - 0.5| = 0.25 at both places.
     assert Soft(0.25).stable([0.2, 0.1], [0.5, 0.75])
-    assert not Soft(np.nextafter(0.25, 0)).stable([0.2, 0.1], [0.5, 0.75])
+    assert not Soft(0.25 - 1e-8).stable([0.2, 0.1], [0.5, 0.75])
+
+
+def test_bits_lost_to_rounding_do_not_count_as_a_move():
+    # Two accuracies a step of 1/359 apart, by way of different counts.
+    below = [1 - 349 / 359, 1 - 350 / 359]
+    step = 347 / 359 - 346 / 359
+    assert abs(below[0] - below[1]) > step
+    assert Soft(step).stable([0.02, 0.03], below)
+    assert Leader().stable(below, [0.1, 0.2], epsilon=step)
+    assert not Soft(step * (1 - 1e-6)).stable([0.02, 0.03], below)
+    assert not Leader().stable(below, [0.1, 0.2], epsilon=step * (1 - 1e-6))
 
 
 def test_soft_looks_at_the_losses_of_the_lower_rung():

@@ -332,7 +332,6 @@ class LocalBackend:
         if worker.job is not None:
             self._left(worker, facts, how)
         if self._closing:
-            self._processes.remove(worker)
             return
         if not worker.ready:
             self._stillborn += 1

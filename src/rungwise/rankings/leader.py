@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rungwise.core.checks import keep, real
-from rungwise.rankings.base import Noise, Ranking, Verdict
+from rungwise.rankings.base import Noise, Ranking, Verdict, forgiven
 from rungwise.rankings.standing import Standing
 
 
@@ -42,7 +42,7 @@ class Leader(Ranking):
             # The winner is the same whatever ε is (also when all have diverged).
             return Verdict(stable=True, measure=0.0)
         behind = leader - best
-        stable, epsilon = noise.covers(behind)
+        stable, epsilon = noise.covers(forgiven(behind))
         return Verdict(stable, behind, epsilon, epsilon)
 
     def explain(self, verdict: Verdict) -> str:

@@ -3,7 +3,7 @@
 Law of this file: one test, ``displacement ≤ ε``, which is the paper's list-of-lists test. Sort the
 configurations of rung K by their loss there, c₁, c₂, …, and by their loss in rung K−1, p₁, p₂, …;
 the paper asks for every i whether cᵢ is in {c : |f_{K−1}(pᵢ) − f_{K−1}(c)| ≤ ε}, that is, whether
-|f_{K−1}(cᵢ) − f_{K−1}(pᵢ)| ≤ ε. The classes differ only in where ε comes from.
+|f_{K−1}(cᵢ) − f_{K−1}(pᵢ)| ≤ ε, but for rounding. The classes differ only in where ε comes from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rungwise.core.checks import keep, real
-from rungwise.rankings.base import Noise, Ranking, Verdict
+from rungwise.rankings.base import Noise, Ranking, Verdict, forgiven
 from rungwise.rankings.standing import Floats, Standing
 
 
@@ -33,7 +33,7 @@ class SoftRanking(Ranking):
         if moved == 0:
             # Stable whatever ε is, so nobody has to work it out.
             return Verdict(stable=True, measure=0.0)
-        stable, epsilon = self.covers(moved, standing, noise)
+        stable, epsilon = self.covers(forgiven(moved), standing, noise)
         return Verdict(stable, moved, epsilon, epsilon)
 
     def explain(self, verdict: Verdict) -> str:

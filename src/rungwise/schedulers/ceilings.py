@@ -123,8 +123,9 @@ class Progressive:
             return f"the ceiling rose to the maximum, {level}, because before that {self._reason}"
         n = self._standing.size
         if self._verdict is None:
-            word = "still" if len(self.levels) == 1 else "now"
-            return f"the ceiling is {word} at {level}, where no trial has been compared yet"
+            if len(self.levels) == 1:
+                return f"the ceiling is still at {level}, where no trial has been compared yet"
+            return f"the ceiling rose to {level} because before that {self._reason}"
         below = self._ladder.levels[self.rung - 1]
         alike = f"{n} trial that got there stands" if n == 1 else f"{n} trials that got there rank"
         reason = self._ranking.explain(self._verdict)

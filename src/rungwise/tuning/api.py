@@ -17,7 +17,7 @@ from rungwise.core.limits import Finish
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
-from rungwise.errors import InvalidArgumentError, StudyDiffersError, StudyInterrupted
+from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.loading import not_while_loading
 from rungwise.searchers.base import Searcher
 from rungwise.storage.documents import types_of
@@ -154,9 +154,7 @@ def tune(
     try:
         with StudyFile(path, durability=durability, types=types_of(asked)) as file:
             _begin(file, asked, about)
-            result = _run(file, crew, display, on_report, on_end)
-    except StudyInterrupted:
-        raise  # it has told where to go on
+            result = _run(file, crew, display, on_report, on_end, kept=folder is None)
     except BaseException:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -205,6 +203,7 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
         study: the file.
         types: recipes, rankings and searchers of your own that the study uses.
     """
+    _must_exist(study)
     with StudyFile(study, mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
@@ -228,8 +227,10 @@ def _run(
     display: Display,
     on_report: Callable[[Report], None] | None,
     on_end: Callable[[TuningResult], None] | None,
+    *,
+    kept: bool = True,
 ) -> TuningResult:
-    session = Session(file, crew, display=display, on_report=on_report)
+    session = Session(file, crew, display=display, on_report=on_report, kept=kept)
     seconds = session.run()
     result = TuningResult(
         session.engine,
@@ -284,9 +285,13 @@ def _check_callbacks(**callbacks: Any) -> None:
             raise InvalidArgumentError(name, callback, "it must be a function")
 
 
-def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile:
+def _must_exist(study: str | os.PathLike[str]) -> None:
     if not Path(study).is_file():
         raise InvalidArgumentError("study", str(study), "there must be such a file")
+
+
+def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile:
+    _must_exist(study)
     # Look before anything is touched: a file that is none of ours is left as it is.
     with StudyFile(study, mode="read", types=types) as file:
         if not file.begun:

@@ -14,12 +14,12 @@ from rungwise.backends.base import Fact, Failure
 from rungwise.checkpoints import bytes_of
 from rungwise.core.decisions import Decision, Job
 from rungwise.core.engine import Engine
-from rungwise.core.events import Reported
+from rungwise.core.events import JobRequested, Reported
 from rungwise.core.replay import losses_of, replay
 from rungwise.core.seeding import generator
 from rungwise.display import Display, Snapshot, WorkerView
 from rungwise.driver import Driver
-from rungwise.errors import SafetyNetWarning, StudyInterrupted
+from rungwise.errors import ReplayMismatchError, SafetyNetWarning, StudyInterrupted
 from rungwise.run import Leg, Phase
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import About, StudyFile
@@ -80,6 +80,7 @@ class Session:
         crew: who trains.
         display: what a person sees.
         on_report: called after every report.
+        kept: whether the file will outlive the process.
     """
 
     def __init__(
@@ -89,8 +90,10 @@ class Session:
         *,
         display: Display,
         on_report: Callable[[Report], None] | None = None,
+        kept: bool = True,
     ) -> None:
         self._file = file
+        self._kept = kept
         self._about: About = file.about
         self._crew = crew
         self._options = options = crew.options
@@ -230,6 +233,7 @@ class Session:
                 )
 
     def _tick(self, backend: local.LocalBackend) -> None:
+        self._watch_clock(backend.now)
         if self._interrupted and not self._told_interrupt:
             # Told here and not in the signal handler, which may have come in the middle of a line.
             self._told_interrupt = True
@@ -239,6 +243,13 @@ class Session:
             )
         if self._display.due():
             self._display.update(self._snapshot(backend))
+
+    def _watch_clock(self, now: float) -> None:
+        """End a study whose time is up while its trials are silent: a request brings it out."""
+        limit = self.engine.study.limits.seconds
+        if limit is not None and now >= limit and not self._over():
+            event = JobRequested(now)
+            self._file.extend([(event, self.engine.handle(event))])
 
     def _watch_ceiling(self) -> None:
         ceilings = self.engine.scheduler.ceilings
@@ -264,7 +275,7 @@ class Session:
             workers=[_view(worker, now) for worker in backend.views()],
             failures=self._failures,
             checkpoints_bytes=self._upkeep.total,
-            study=str(self._file.path),
+            study=str(self._file.path) if self._kept else "study (not kept)",
         )
 
     def _tidy(self) -> None:
@@ -274,9 +285,12 @@ class Session:
             self._upkeep.tidy([row.trial for row in rows if row.value is not None])
 
     def _how_to_go_on(self) -> str:
+        had = f"{self.engine.reports} reports of {len(self.engine.trials)} trials"
+        if not self._kept:
+            return f"Interrupted: {had} are gone. Give study='name.db' to be able to go on."
         return (
-            f"Interrupted: {self.engine.reports} reports of {len(self.engine.trials)} trials are "
-            f"kept in {self._file.path}. Go on with: rungwise resume {self._file.path}"
+            f"Interrupted: {had} are kept in {self._file.path}. "
+            f"Go on with: rungwise resume {self._file.path}"
         )
 
 
@@ -290,7 +304,11 @@ def fold(file: StudyFile) -> tuple[Engine, float]:
             clock = max(clock, entry[0].at)
             yield entry
 
-    return replay(file.log.study, entries()), clock
+    try:
+        return replay(file.log.study, entries()), clock
+    except ReplayMismatchError as error:
+        error.args = (f"{file.path}: {error}",)  # replay() knows of no files
+        raise
 
 
 def taken_up(file: StudyFile) -> tuple[Engine, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rungwise.checkpoints import TrialFolder, size_of
@@ -96,7 +97,7 @@ class Upkeep:
             if number.isdecimal() and int(number) not in kept:
                 shutil.rmtree(path / "checkpoints", ignore_errors=True)
                 self.total -= self._sizes.pop(int(number), 0)
-                if not any(path.iterdir()):
+                with suppress(OSError):  # there is something else in it, or somebody was faster
                     path.rmdir()
 
 

@@ -1,0 +1,59 @@
+"""rungwise's side of overhead.py: rungwise.tune with a study file.
+
+Every report is committed to the study file before it is acknowledged: rungwise with the default
+durability (survives any kill of any process), rungwise-full with durability="full" (survives power
+loss, too). fixed: FixedResource. asha: ASHA, which promotes, with a checkpoint (an empty file) at
+every epoch that a leg ends with, so that nothing is trained twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from _overhead_common import ETA, MAX_RESOURCE, Task, stopwatch, tally, tell
+
+import rungwise as rw
+
+LEVELS = {ETA**power for power in range(10) if ETA**power < MAX_RESOURCE}
+
+
+def train(config: dict[str, Any], run: Any) -> None:
+    """The trainable."""
+    mine, task = tally(), Task.given()
+    for epoch in run.resources():
+        loss = mine.train(config["x"], epoch)
+        if task.mode == "asha" and epoch in LEVELS:
+            with run.checkpoint(epoch) as folder:
+                (folder / "marker").touch()
+        run.report(epoch, loss=loss)
+        mine.reported()
+
+
+def main() -> None:
+    """Measure one task."""
+    task = Task.given()
+    scheduler: Any = rw.FixedResource(task.epochs)
+    if task.mode == "asha":
+        scheduler = rw.ASHA(max_resource=MAX_RESOURCE, eta=ETA)
+    with stopwatch(task) as watch:
+        result = rw.tune(
+            train,
+            {"x": rw.Float(0, 1)},
+            metric="loss",
+            goal="min",
+            max_resource=task.longest,
+            trials=task.trials,
+            workers=task.workers,
+            scheduler=scheduler,
+            study=str(Path(task.folder, "study.db")),
+            durability="full" if task.system == "rungwise-full" else "normal",
+            seconds=task.limit,
+            show="quiet",
+            seed=0,
+        )
+    tell(task, watch, seen=result.reports)
+
+
+if __name__ == "__main__":
+    main()

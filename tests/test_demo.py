@@ -1,0 +1,218 @@
+"""``rungwise demo`` as a person runs it, only smaller: it trains for real."""
+
+import contextlib
+import json
+import os
+import pickle
+import pty
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rungwise as rw
+from rungwise.cli import digits
+
+pytest.importorskip("sklearn")
+
+SMALL = ("--trials", "9", "--epochs", "9")
+SENTENCE = "was simulated on this study's own curves with 2 workers"
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "rungwise", "demo", *map(str, arguments)]
+
+
+def demo(*arguments, check=True, **env):
+    done = subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **env},
+        timeout=300,
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A small demo whose study was kept: (its file, what it printed)."""
+    path = tmp_path_factory.mktemp("demo") / "digits.db"
+    return path, demo(*SMALL, "--study", path, "--versus-asha")
+
+
+def test_it_ends_with_all_that_matters(kept):
+    path, done = kept
+    plain = re.sub(r"\s+", " ", done.stdout)
+    held = rw.load(path)
+    assert f"validation {held.best.value:.2%} right after {held.best.resource:g} epochs" in plain
+    assert f"PASHA spent {held.resource_spent:g} epochs on 9 configurations" in plain
+    for words in ("winner activation=", "The study ended", SENTENCE, "ASHA, run", "test "):
+        assert words in plain
+    assert "Training the winner" in done.stderr
+    assert "\x1b" not in done.stdout
+
+
+def test_a_kept_study_is_not_run_again(kept):
+    path, _ = kept
+    before = rw.load(path).reports
+    done = demo(*SMALL, "--study", path, "--json")
+    assert rw.load(path).reports == before
+    assert json.loads(done.stdout)["study"] == str(path)
+
+
+def test_another_study_is_not_mixed_in(kept):
+    done = demo("--trials", 10, "--epochs", 9, "--study", kept[0], "--json", check=False)
+    assert done.returncode == 2
+    assert "trials" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_for_machines():
+    done = demo(*SMALL, "--seed", 3, "--workers", 1, "--json", "--versus-asha")
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    assert told["max_epochs"] == 9
+    assert told["study"] is None
+    for name in ("pasha", "asha_run"):
+        part = told[name]
+        assert (part["trials"], part["failures"]) == (9, 0)
+        assert 9 < part["epochs"] <= 81
+        assert part["furthest"] <= 9
+        assert 0 < part["winner"]["accuracy"] <= 1
+        assert set(part["winner"]["config"]) == set(digits.SPACE)
+        assert part["why"].startswith("The study ended")
+    simulated = told["asha_simulated"]
+    assert simulated["ratio"] == simulated["epochs"] / told["pasha"]["epochs"]
+    assert simulated["held"] <= simulated["reports"]
+    if told["pasha"]["furthest"] == 9:  # no value had to be held: it is what ASHA did
+        assert (simulated["held"], simulated["epochs"]) == (0, told["asha_run"]["epochs"])
+    retrained = told["retrained"]
+    assert retrained["epochs"] == 9
+    assert 0.1 < retrained["test_accuracy"] <= 1
+
+
+def test_quiet_tells_the_figures_only():
+    done = demo(*SMALL, "--quiet")
+    assert done.stderr == ""
+    assert "The study ended" in done.stdout
+
+
+def test_a_terminal_gets_the_live_view():
+    parent, child = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "50"}
+    process = subprocess.Popen(command(*SMALL), stdout=child, stderr=child, env=env)
+    os.close(child)
+    seen = b""
+    with contextlib.suppress(OSError):  # the terminal is gone with the process
+        while piece := os.read(parent, 65536):
+            seen += piece
+    os.close(parent)
+    assert process.wait() == 0
+    assert "\x1b[" in seen.decode()
+    assert "test" in seen.decode()
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["kept", "temporary"])
+def test_ctrl_c_says_how_to_go_on(keep, tmp_path):
+    path = tmp_path / "digits.db"
+    arguments = ["--trials", 200, "--epochs", 81, *(["--study", path] if keep else [])]
+    process = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, text=True)
+    seen = ""
+    while "new best" not in seen:
+        seen += process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    seen += process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "Traceback" not in seen
+    assert (f"rungwise resume {path}" in seen) is keep
+    assert ("With --study FILE" in seen) is not keep
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--simulated", "--study", "x.db"], "--study is 'x.db', but with --simulated nothing"),
+        (["--simulated", "--versus-asha"], "--versus-asha is True, but with --simulated nothing"),
+        (["--runs", "2"], "--runs is 2, but it belongs to --simulated"),
+        (["--noise", "0"], "--noise is 0.0, but it belongs to --simulated"),
+    ],
+)
+def test_options_that_do_not_go_together(arguments, message):
+    done = demo(*arguments, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_without_scikit_learn_it_names_the_extra(tmp_path):
+    (tmp_path / "sklearn").mkdir()
+    (tmp_path / "sklearn" / "__init__.py").write_text("raise ImportError('hidden')")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = demo(*SMALL, check=False, PYTHONPATH=path)
+    assert done.returncode == 2
+    assert "pip install 'rungwise[demo]'" in done.stderr
+
+
+# -- the training function -------------------------------------------------------------------------
+
+
+class Paper:
+    """Stands in for a run: one leg, everything kept in a folder."""
+
+    def __init__(self, folder, epochs, latest=None, phase="tune"):
+        self.seed, self.phase, self.latest = 7, phase, latest
+        self.folder, self.epochs, self.reports = folder, epochs, []
+
+    def resources(self):
+        yield from self.epochs
+
+    @contextlib.contextmanager
+    def checkpoint(self, epoch):
+        self.folder.mkdir(exist_ok=True)
+        yield self.folder
+
+    def report(self, epoch, **metrics):
+        self.reports.append((epoch, metrics))
+
+
+CONFIG = {
+    "learning_rate": 0.1,
+    "momentum": 0.9,
+    "batch_size": 64,
+    "hidden_units": 16,
+    "activation": "relu",
+    "l2": 1e-4,
+}
+
+
+def test_legs_make_no_difference_to_what_is_trained(tmp_path):
+    whole = Paper(tmp_path / "whole", range(1, 5))
+    digits.train(CONFIG, whole)
+    first = Paper(tmp_path / "first", range(1, 3))
+    digits.train(CONFIG, first)
+    second = Paper(tmp_path / "second", range(3, 5), latest=first.folder)
+    digits.train(CONFIG, second)
+    assert first.reports + second.reports == whole.reports
+    ends = [pickle.loads((run.folder / "model.pickle").read_bytes()) for run in (whole, second)]  # noqa: S301
+    assert all(map(np.array_equal, ends[0].coefs_, ends[1].coefs_))
+
+
+def test_only_the_retrained_winner_sees_the_test_images(tmp_path):
+    for phase, names in (("tune", {"accuracy"}), ("retrain", {"accuracy", "test_accuracy"})):
+        run = Paper(tmp_path / phase, range(1, 2), phase=phase)
+        digits.train(CONFIG, run)
+        assert set(run.reports[0][1]) == names
+
+
+def test_the_parts_of_the_data_have_no_image_in_common():
+    data = digits.load()
+    sizes = [len(part.digits) for part in data]
+    assert sizes == [1079, 359, 359]
+    assert all(set(part.digits) == set(range(10)) for part in data)
+    together = np.concatenate([part.images for part in data])
+    assert len(np.unique(together, axis=0)) == len(together)
