@@ -1,0 +1,200 @@
+"""The live view."""
+
+import re
+
+import pytest
+from display_stories import (
+    Clock,
+    Gone,
+    all_failed,
+    console,
+    drawn,
+    empty,
+    fraction,
+    frame_of,
+    log_of,
+    moments,
+    snapshot_of,
+)
+
+import rungwise as rw
+from rungwise.core.engine import Engine
+from rungwise.core.events import JobRequested, Reported
+from rungwise.core.limits import Limits
+from rungwise.core.study import Study
+from rungwise.display.events import EventDisplay
+from rungwise.display.lines import LineDisplay
+from rungwise.display.live import LiveDisplay, Screen
+
+# -- the live view ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [24, 40, 60, 80, 120])
+@pytest.mark.parametrize("height", [3, 12, 24, 60])
+def test_the_view_fits_any_terminal(width, height):
+    log = log_of(rw.PASHA(max_resource=81))
+    lines = drawn(
+        fraction(log, 0.5, workers=30, failures=3, checkpoints_bytes=10**9),
+        width=width,
+        height=height,
+        notices=["x" * 500, "two\nlines"],
+    )
+    assert 1 <= len(lines) < height
+    assert max(len(line) for line in lines) <= width
+    assert lines[0].endswith("1:00")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_view_shows_what_a_person_asks_for(width):
+    log = log_of(rw.PASHA(max_resource=81), goal="max")
+    snapshot = fraction(log, 0.5, failures=3, checkpoints_bytes=1_234_000_000)
+    engine = snapshot.engine
+    lines = drawn(snapshot, width=width, notices=["trial 3 failed: boom"])
+    text = "\n".join(lines)
+    assert "rungwise digits.db" in lines[0]
+    assert "error ↑   PASHA up to 81   1:00" in lines[0]
+    ceiling = engine.scheduler.ceilings[-1][1]
+    (top,) = [line for line in lines if "◂" in line]
+    assert top.split()[0] == str(ceiling)
+    (ground,) = [line for line in lines if line.startswith("    1 ")]
+    assert str(sum(trial.resource >= 1 for trial in engine.trials)) in ground.split()
+    assert ground.count("━") > width // 8
+    assert f"{engine.best_value:.4g} at {engine.best_resource:g}, trial {engine.best.id}" in text
+    assert f"row={engine.best.config['row']}" in text
+    assert engine.scheduler.explain().split()[2] in text
+    assert f"{len(engine.trials)} of 64 trials" in text
+    assert "1.23" in text
+    assert "3 jobs" in text
+    assert "not known yet" in text
+    assert "workers   0  trial" in text
+    assert "trial 3 failed: boom" in text
+
+
+def test_the_ladder_shows_the_ceiling_on_top_and_what_lies_beyond():
+    log = log_of(rw.PASHA(max_resource=81))
+    for part in (0.1, 0.5, 1.0):
+        snapshot = fraction(log, part)
+        lines = drawn(snapshot)
+        levels = [int(line.split()[0]) for line in lines if re.match(r" +\d", line[:6])]
+        ceiling = snapshot.engine.scheduler.ceilings[-1][1]
+        assert levels == [level for level in (81, 27, 9, 3, 1) if level <= ceiling]
+        assert any("not needed so far" in line for line in lines) == (ceiling < 81)
+    assert any("open-ended" in line for line in drawn(snapshot_of(empty(rw.PASHA()))))
+
+
+def test_bars_show_even_one_in_thousands():
+    log = log_of(rw.ASHA(max_resource=200), trials=2000, resources=200)
+    lines = drawn(fraction(log, 1.0))
+    (top,) = [line for line in lines if "◂" in line]
+    assert "╸" in top or "━" in top
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        rw.PASHA(max_resource=81),
+        rw.PASHA(),
+        rw.PASHA(variant="stopping"),
+        rw.SuccessiveHalving(max_resource=81),
+        rw.Hyperband(max_resource=81),
+        rw.AsyncHyperband(max_resource=81),
+        rw.RandomSearch(81),
+        rw.FixedResource(1),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("make", [LiveDisplay, LineDisplay, EventDisplay])
+def test_every_scheduler_can_be_shown_from_before_the_first_trial_to_the_end(recipe, make):
+    log = log_of(recipe)
+    clock = Clock()
+    screen = console()
+    shown = make(screen if make is LiveDisplay else screen.file, timer=clock)
+    shown.begin(snapshot_of(Engine(log.study)))
+    for index, snapshot in enumerate(moments(log)):
+        if index % 60 == 0:
+            clock.now += 15
+            shown.update(snapshot)
+    shown.end(snapshot, "bye")
+    assert "bye" in screen.file.getvalue()
+
+
+def test_all_failed_is_shown():
+    engine = all_failed()
+    lines = drawn(snapshot_of(engine, failures=9), over=True)
+    assert any(line.startswith("failed   9 jobs") for line in lines)
+    assert not any(line.startswith(("best", "left", "workers")) for line in lines)
+
+
+def test_many_trials_are_drawn_less_often():
+    """Drawing takes at most a fiftieth of the time."""
+
+    class Slow(Clock):
+        def __call__(self):
+            self.now += 0.01
+            return self.now
+
+    clock = Slow()
+    view = LiveDisplay(console(), timer=clock)
+    snapshot = snapshot_of(empty())
+    view.begin(snapshot)
+    view.update(None)  # not due: it would fail if it looked
+    clock.now += 0.3
+    assert not view.due()
+    clock.now += 10
+    assert view.due()
+    view.end(snapshot, "bye")
+
+
+def test_the_view_is_drawn_at_most_four_times_a_second():
+    clock = Clock()
+    view = LiveDisplay(console(), timer=clock)
+    view.begin(snapshot_of(empty()))
+    frame = frame_of(view)
+    clock.now += 0.24
+    view.update(None)
+    assert frame_of(view) is frame
+    clock.now += 0.02
+    view.update(snapshot_of(empty()))
+    assert frame_of(view) is not frame
+    view.end(snapshot_of(empty()), "bye")
+
+
+def test_ten_thousand_trials_are_shown():
+    log = log_of(rw.PASHA(max_resource=27), trials=10_000, resources=27)
+    lines = drawn(snapshot_of(rw.replay(log), 60.0), over=True)
+    text = "\n".join(lines)
+    assert "10,000 of 10,000 trials" in text
+    assert "ASHA would have spent" in text
+
+
+def test_a_lost_terminal_harms_nobody():
+    screen = Screen(file=Gone(), force_terminal=True, width=80, height=24)
+    clock = Clock()
+    view = LiveDisplay(screen, timer=clock)
+    snapshot = snapshot_of(empty())
+    view.begin(snapshot)
+    clock.now += 1
+    view.update(snapshot)
+    assert not view.due()
+    view.notice("unseen")
+    view.end(snapshot, "gone")
+
+
+def test_markup_in_the_user_s_words_is_text():
+    engine = empty()
+    job = engine.handle(JobRequested()).job
+    engine.handle(Reported(job.id, 1, 0.5))
+    engine.trials[0].config = {"act": "[bold]relu[/bold]"}
+    text = "\n".join(drawn(snapshot_of(engine), notices=["[red]odd[/nothing]"]))
+    assert "act=[bold]relu[/bold]" in text
+    assert "[red]odd[/nothing]" in text
+
+
+def test_many_workers_are_summed_up():
+    engine = Engine(Study(rw.FixedResource(1), Limits(trials=90), initial=[{"x": 1}] * 90))
+    for _ in range(90):
+        engine.handle(JobRequested())
+    lines = drawn(snapshot_of(engine, workers=100), height=20)
+    assert len(lines) == 19
+    shown = sum(line.count("trial ") for line in lines)
+    assert lines[-1].endswith(f"and {100 - shown} more")
