@@ -8,10 +8,11 @@ import sys
 from itertools import pairwise
 
 import pytest
-from display_stories import last_time, (
+from display_stories import (
     Clock,
     Gone,
     empty,
+    last_time,
     log_of,
     snapshot_of,
     watched,
