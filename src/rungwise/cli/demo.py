@@ -93,7 +93,7 @@ def demo(
 
     It ends with the winner, why the study stopped, the epochs spent against those that ASHA would
     have spent, and the accuracy of the winner, trained in full, on images that nothing was chosen
-    by. It needs scikit-learn: pip install 'rungwise[demo]'.
+    by. It needs scikit-learn: pip install 'rungwise\\[demo]'.
     """
     sizes = {"trials": trials, "epochs": epochs, "workers": workers}
     of_curves = {"runs": runs, "noise": noise}
