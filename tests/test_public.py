@@ -1,5 +1,7 @@
 """The public names are pinned: changing them is a decision, not an accident."""
 
+import inspect
+
 import rungwise
 from rungwise import errors, rankings, searchers, space, testing
 
@@ -8,6 +10,7 @@ PUBLIC = [
     "PASHA",
     "AsyncHyperband",
     "Best",
+    "BestTrial",
     "Choice",
     "CorruptLogError",
     "FixedResource",
@@ -20,24 +23,41 @@ PUBLIC = [
     "LogUnavailableError",
     "MemoryLog",
     "MissingExtraError",
+    "NotFiniteError",
+    "NothingFoundError",
     "RandomSearch",
     "ReplayMismatchError",
+    "Report",
+    "Retrained",
+    "RetrainingError",
+    "Run",
     "RungwiseError",
+    "SafetyNetWarning",
     "SchemaError",
+    "Script",
+    "ScriptError",
+    "SilentTrialError",
     "SimulationResult",
     "Space",
     "SpaceError",
     "SqliteLog",
+    "StudyDiffersError",
+    "StudyInterrupted",
     "SuccessiveHalving",
     "Table",
     "TableError",
+    "TuningResult",
+    "WorkerStartError",
     "__version__",
+    "load",
     "power_laws",
     "random_configuration",
     "rankings",
     "replay",
+    "resume",
     "searchers",
     "simulate",
+    "tune",
 ]
 
 
@@ -54,10 +74,35 @@ def test_parts_list_their_names_in_order():
 
 def test_every_error_is_public_and_of_one_family():
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-    mine = {kind for kind in kinds if issubclass(kind, errors.RungwiseError)}
+    mine = {kind for kind in kinds if issubclass(kind, BaseException)}
     assert {kind.__name__ for kind in mine} <= set(rungwise.__all__)
+    others = mine - {kind for kind in mine if issubclass(kind, errors.RungwiseError)}
+    assert others == {errors.StudyInterrupted, errors.SafetyNetWarning}
+
+
+def test_the_tree_of_errors_is_drawn_as_it_is():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    for kind in kinds:
+        if issubclass(kind, BaseException):
+            assert f" {kind.__name__}" in f" {errors.__doc__}".replace("\n    ", "\n "), kind
 
 
 def test_every_public_thing_is_documented():
     for name in set(PUBLIC) - {"__version__"}:
-        assert getattr(rungwise, name).__doc__, f"{name} has no docstring"
+        text = getattr(rungwise, name).__doc__
+        assert text, f"{name} has no docstring"
+        # Dataclasses get one of their own accord, which says nothing.
+        assert not text.startswith(f"{name}("), f"{name} has no docstring of its own"
+
+
+def test_every_argument_of_the_front_door_is_documented():
+    for function in (rungwise.tune, rungwise.resume, rungwise.load, rungwise.simulate):
+        for name in inspect.signature(function).parameters:
+            assert f"        {name}: " in function.__doc__, f"{function.__name__}({name})"
+
+
+def test_every_public_method_is_documented():
+    for kind in (rungwise.Run, rungwise.TuningResult, rungwise.Table, rungwise.Space):
+        for name, member in vars(kind).items():
+            if not name.startswith("_") and (callable(member) or isinstance(member, property)):
+                assert inspect.getdoc(member), f"{kind.__name__}.{name}"

@@ -1,5 +1,7 @@
 """The public API as a typed program uses it; checked by mypy, run by nobody."""
 
+from pathlib import Path
+
 import numpy as np
 
 import rungwise as rw
@@ -15,3 +17,51 @@ if result.best is not None:
     value: float = result.best.value
 stable: bool = rw.rankings.RBO(p=0.5, t=0.5).stable([0.1, 0.2], [0.2, 0.1], goal="min")
 space: rw.Space = rw.Space.parse({"lr": rw.Float(1e-5, 10, log=True), "layers": rw.Int(1, 5)})
+
+
+def train(config: dict[str, object], run: rw.Run) -> None:
+    """A training function."""
+    latest: Path | None = run.latest
+    phase: str = run.phase
+    for epoch in run.resources(step=2):
+        with run.checkpoint(epoch) as folder:
+            (folder / "model").write_text(f"{latest} {phase}")
+        go_on: bool = run.report(epoch, accuracy=0.5, seconds=np.float32(3))
+        if not go_on:
+            return
+
+
+def on_report(report: rw.Report) -> None:
+    """A callback."""
+    best: float | None = report.best
+    print(report.trial, report.config["lr"], report.resource, report.value, best)  # noqa: T201
+
+
+tuned: rw.TuningResult = rw.tune(
+    train,
+    {"lr": rw.Float(1e-5, 10, log=True), "act": ["relu", "tanh"]},
+    metric="accuracy",
+    goal="max",
+    max_resource=200,
+    trials=256,
+    workers="auto",
+    study=Path("digits.db"),
+    scheduler=rw.PASHA(),
+    searcher=rw.searchers.RandomSearcher(),
+    initial=[{"lr": 0.1, "act": "relu"}],
+    seconds=3600,
+    checkpoint_quota="20GB",
+    keep="all",
+    on_report=on_report,
+    on_end=lambda result: print(result.best),  # noqa: T201
+    show="quiet",
+)
+resumed: rw.TuningResult = rw.resume("digits.db", train, workers=2, show="lines")
+loaded: rw.TuningResult = rw.load("digits.db")
+winner: rw.BestTrial = loaded.best
+where: Path | None = winner.checkpoint
+first: float | None = loaded.leaderboard(3)[0].value
+points: list[tuple[float, float]] = loaded.curve(winner.trial)
+ratio: float = loaded.saved_versus("asha").ratio
+full: rw.Retrained = loaded.retrain(train, resource=200)
+accuracy: float = full.metrics["test"]

@@ -23,6 +23,7 @@ from rungwise.errors import (
 )
 from rungwise.storage import MemoryLog, SqliteLog
 from rungwise.storage.sqlite import MIGRATIONS
+from rungwise.storage.study_file import StudyFile
 from rungwise.testing import LogConformance
 
 
@@ -37,6 +38,36 @@ class TestMemoryLogThroughLines(LogConformance):
 
     def reopen(self, log, folder):
         return MemoryLog.from_lines(log.to_lines())
+
+
+class TestStudyFile(LogConformance):
+    """A study file keeps a log like any other, whatever was noted besides."""
+
+    def make_log(self, folder):
+        return Noting(folder / "study.db")
+
+    def reopen(self, log, folder):
+        log.close()
+        return Noting(folder / "study.db")
+
+
+class Noting(StudyFile):
+    """A study file with something to write beside every entry."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.append, self.begin = self._append, self.log.begin
+
+    @property
+    def study(self):
+        return self.log.study
+
+    def _append(self, event, decision):
+        self.extend([(event, decision)])
+
+    def extend(self, entries):
+        self.note_extras(0, 1, {"accuracy": 0.5})
+        super().extend(entries)
 
 
 class TestSqliteLog(LogConformance):

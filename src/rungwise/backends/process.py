@@ -26,6 +26,9 @@ CHUNK = 256 * 1024
 MERCY = 1.0
 """Seconds that a process which has closed its socket has left to end by itself."""
 
+PATIENCE = 30.0
+"""Seconds that a worker may take to read a message too large for its socket."""
+
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from rungwise.backends.worker import main; main(int(sys.argv[1]))"
@@ -98,10 +101,26 @@ class WorkerProcess:
 
     def send(self, message: Any) -> None:
         """Tell it something; if it is dead that will be heard soon enough."""
+        data = json.dumps(message).encode() + b"\n"
         try:
-            self.socket.sendall(json.dumps(message).encode() + b"\n")
+            sent = self.socket.send(data)
+        except BlockingIOError:
+            sent = 0
         except OSError:
             self.kill()
+            return
+        if sent < len(data):
+            self._send_rest(data[sent:])
+
+    def _send_rest(self, data: bytes) -> None:
+        """A configuration that the socket cannot hold at once: wait for the worker to read."""
+        try:
+            self.socket.settimeout(PATIENCE)
+            self.socket.sendall(data)
+        except OSError:
+            self.kill()
+        finally:
+            self.socket.setblocking(False)
 
     def receive(self) -> list[Any] | None:
         """The messages that have arrived; None when it is dead."""

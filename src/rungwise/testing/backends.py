@@ -34,7 +34,7 @@ from rungwise.storage.memory import MemoryLog
 Curves = Sequence[Sequence[float]]
 
 RESOURCES = 9
-IDLE_POLLS = 3
+IDLE_POLLS = 2
 """How often an idle backend is asked whether it has made something up."""
 
 

@@ -15,6 +15,7 @@ from rungwise.core.engine import Engine
 from rungwise.errors import InvalidArgumentError, MissingExtraError, NothingFoundError
 from rungwise.storage.documents import types_of
 from rungwise.storage.study_file import About, StudyFile, files_of
+from rungwise.tuning import functions
 from rungwise.tuning.exports import trials_of
 from rungwise.tuning.plan import Options
 from rungwise.tuning.retraining import Retrained, Retraining
@@ -193,6 +194,7 @@ class TuningResult:
             rule = f"the study has the trials 0 to {len(self.engine.trials) - 1}"
             raise InvalidArgumentError("trial", trial, rule)
         until = self.goal_of_retraining(resource)
+        functions.check(train)  # before there is a folder
         with StudyFile(self.path, types=types_of(self.engine.study)) as file:
             folder = _fresh(file.folder, number)
             found = Retraining(
