@@ -3,7 +3,8 @@
     python docs/draw_climb.py
 
 Every dot is a trial that arrived at a rung; the line is the ceiling. The study is the one of
-``rungwise demo --simulated``'s first repetition, so the picture shows what the library does, not a sketch.
+``rungwise demo --simulated``'s first repetition, so the picture shows what the library does, not a
+sketch.
 """
 
 from __future__ import annotations

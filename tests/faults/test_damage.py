@@ -6,18 +6,12 @@ import sqlite3
 
 import pytest
 from faults import trainings
-from faults.scenarios import Scene, course, ending
+from faults.scenarios import Scene, ending
 
 import rungwise as rw
 from rungwise.storage import SqliteLog
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.session import fold
-
-BESIDES = "storage/study_file.py: what is beside the log has no checksum, and is parsed unguarded"
-
-
-UNGUARDED = (AssertionError, ValueError, TypeError, AttributeError)
-CLOSED = "storage/sqlite.py: closing a log that was refused moves its -wal file into the database"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +38,7 @@ def wal_of(path):
 def copy_of(study, tmp_path, number=0):
     folder = tmp_path / f"{number}"
     folder.mkdir()
-    for path in (study, wal_of(study)):
+    for path in (study, wal_of(study), study.with_name(study.name + ".lock")):
         if path.exists():
             shutil.copy(path, folder / path.name)
     return folder / study.name
@@ -111,14 +105,13 @@ def test_a_flipped_bit_never_changes_the_log(tmp_path):
     with SqliteLog(study) as log:
         rw.simulate(rw.power_laws(30, 27), rw.PASHA(), trials=30, log=log)
     whole = log_of(study)
-    for path in copies_with_a_flip(study, tmp_path, 300, seed=4):
+    for path in copies_with_a_flip(study, tmp_path, 300):
         said = told(path, log_of)
         assert said in (None, whole), f"the damage of {path} goes unnoticed"
         refused += said is None
     assert refused > 150
 
 
-@pytest.mark.xfail(raises=UNGUARDED, reason=BESIDES)
 def test_a_flipped_bit_never_changes_anything(finished, tmp_path):
     whole = all_of(finished)
     for path in copies_with_a_flip(finished, tmp_path, 300):
@@ -148,14 +141,12 @@ def test_an_altered_decision_is_refused(finished, tmp_path):
     assert told(path, rw.load) is None
 
 
-@pytest.mark.xfail(raises=AssertionError, reason=CLOSED)
 def test_what_resume_refuses_it_leaves_as_it_is(finished, tmp_path):
     path = copy_of(finished, tmp_path)
     altered(path, "UPDATE entries SET decision = replace(decision, 'Pause', 'Stop')")
     assert told(path, go_on) is None
 
 
-@pytest.mark.xfail(raises=AttributeError, reason="storage/sqlite.py: _chained takes text only")
 def test_a_value_of_another_type_is_damage(finished, tmp_path):
     path = copy_of(finished, tmp_path)
     altered(path, "UPDATE entries SET event = CAST(event AS BLOB) WHERE number = 3")
@@ -175,29 +166,29 @@ def test_a_file_cut_short(finished, tmp_path):
             assert told(path, go_on) is None
 
 
-def is_beginning(path, whole):
-    """The log up to some entry: what SQLite makes of a -wal file that ends there."""
-    said = told(path, log_of)
-    return said is None or course(said[0]) == whole[: len(course(said[0]))]
-
-
 def test_a_bit_of_the_write_ahead_log_is_flipped(killed, tmp_path):
-    """SQLite takes it for the end of the file: never is anything else than a beginning read."""
+    """SQLite takes it for the end of the file; but how much was committed is kept elsewhere too."""
     rng = random.Random(8)  # noqa: S311
-    whole, size = course(log_of(killed)[0]), size_of(wal_of(killed))
+    whole, size = log_of(killed), size_of(wal_of(killed))
+    refused = 0
     for number in range(60):
         path = copy_of(killed, tmp_path, number)
         flipped(wal_of(path), rng.randrange(size), rng.randrange(8))
-        assert is_beginning(path, whole)
+        said = told(path, log_of)
+        assert said in (None, whole)
+        refused += said is None
+    assert refused > 20
 
 
 def test_the_write_ahead_log_is_lost_or_cut(killed, tmp_path):
     rng = random.Random(9)  # noqa: S311
-    data, whole = wal_of(killed).read_bytes(), course(log_of(killed)[0])
+    data, whole = wal_of(killed).read_bytes(), log_of(killed)
     for number, length in enumerate([0, *(rng.randrange(len(data)) for _ in range(20))]):
         path = copy_of(killed, tmp_path, number)
         wal_of(path).write_bytes(data[:length])
-        assert is_beginning(path, whole)
+        assert told(path, log_of) in (None, whole)
+        assert length > 0.8 * len(data) or told(path, log_of) is None
     path = copy_of(killed, tmp_path, "lost")
     wal_of(path).unlink()
-    assert is_beginning(path, whole)
+    assert told(path, log_of) is None
+    assert told(path, go_on) is None

@@ -159,7 +159,8 @@ def alter(path, statement):
         ('UPDATE entries SET decision = \'{"kind": "Noted"}\' WHERE number = 3', "entry 3 was"),
         ("DELETE FROM entries WHERE number = 2", "entry 2 is missing"),
         ("UPDATE entries SET checksum = 0 WHERE number = 4", "entry 4 was altered"),
-        ("UPDATE study SET document = '{}'", "its study cannot be read"),
+        ("UPDATE study SET document = '{}'", "its study was altered"),
+        ("UPDATE study SET document = '{}', checksum = NULL", "its study cannot be read"),
     ],
 )
 def test_an_edited_file_is_noticed(tmp_path, statement, damage):

@@ -1,6 +1,7 @@
 """Study files: the log, and what is known of a real study besides."""
 
 import json
+import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, InvalidArgumentError, LogUnavailableError, SchemaError
 from rungwise.storage import SqliteLog, sqlite
+from rungwise.storage.schema import checksum_of
 from rungwise.storage.study_file import About, StudyFile, files_of
 
 STUDY = Study(rw.PASHA(max_resource=9), Limits(trials=2), initial=[{"x": 1}, {"x": 2}])
@@ -101,6 +103,14 @@ def test_what_is_noted_is_kept_with_the_next_entries(path):
         assert list(file.read_from(1)) == [(JobRequested(), WAIT)]
 
 
+def refuse_notes(file):
+    with file.log.transaction() as database:
+        database.execute(
+            "CREATE TRIGGER no_more BEFORE INSERT ON notes "
+            "BEGIN SELECT RAISE(ABORT, 'no more notes'); END"
+        )
+
+
 def test_entries_and_what_was_noted_are_one_transaction(path):
     """Whichever of the two cannot be written, neither is."""
     with begun(path) as file:
@@ -108,8 +118,9 @@ def test_entries_and_what_was_noted_are_one_transaction(path):
         with pytest.raises(Exception, match="object"):
             file.extend([ENTRY, (Reported(0, 2, object()), CONTINUE)])
         assert (list(file.read_from()), file.extras()) == ([], {})
-        file._pending.append(("INSERT INTO nowhere VALUES (?)", (1,)))
-        with pytest.raises(LogUnavailableError, match="nowhere"):
+        refuse_notes(file)
+        file.note_extras(0, 1, {"a": 1})
+        with pytest.raises(rw.RungwiseError, match="no more notes"):
             file.extend([ENTRY])
         assert len(file.log) == 0
     with StudyFile(path) as file:
@@ -121,8 +132,9 @@ def test_entries_and_what_was_noted_are_one_transaction(path):
 def test_after_a_failed_write_the_log_goes_on_where_it_was(path):
     with begun(path) as file:
         file.extend([ENTRY])
-        file._pending.append(("INSERT INTO nowhere VALUES (?)", (1,)))
-        with pytest.raises(LogUnavailableError):
+        refuse_notes(file)
+        file.note_extras(0, 1, {"a": 1})
+        with pytest.raises(rw.RungwiseError, match="no more notes"):
             file.extend([ENTRY, ENTRY])
         file.extend([(JobRequested(), WAIT)])
         assert list(file.read_from()) == [ENTRY, (JobRequested(), WAIT)]
@@ -174,9 +186,9 @@ def alter(path, statement, *values):
 @pytest.mark.parametrize(
     ("text", "error", "told"),
     [
-        ("{", CorruptLogError, "about its study cannot be read"),
-        ("[]", CorruptLogError, "about its study cannot be read"),
-        ("{}", CorruptLogError, "about its study cannot be read"),
+        ("{", CorruptLogError, "a note cannot be read"),
+        ("[]", SchemaError, "by a later version"),
+        ("{}", SchemaError, "by a later version"),
         ('{"version_of_about": 1}', CorruptLogError, "about its study cannot be read"),
         ('{"version_of_about": 1, "metric": "a", "new": 1}', CorruptLogError, "cannot be read"),
         ('{"version_of_about": 2, "metric": "a"}', SchemaError, "by a later version"),
@@ -184,22 +196,82 @@ def alter(path, statement, *values):
 )
 def test_what_cannot_be_read_about_a_study_is_told(path, text, error, told):
     begun(path).close()
-    alter(path, "UPDATE about SET document = ?", text)
+    checksum = checksum_of("about", text)
+    alter(path, "UPDATE notes SET document = ?, checksum = ?", text, checksum)
     with StudyFile(path) as file, pytest.raises(error, match=told) as refused:
         _ = file.about
     assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        (
+            "UPDATE notes SET document = replace(document, 'last', 'best') WHERE number = 1",
+            "note 1",
+        ),
+        ("UPDATE notes SET kind = 'retrain' WHERE number = 1", "note 1 was altered"),
+        ("DELETE FROM notes WHERE number = 0", "note 0 is missing"),
+        ("UPDATE notes SET document = CAST(document AS BLOB)", "a note cannot be read"),
+        ("UPDATE study SET document = replace(document, '9', '8')", "its study was altered"),
+        ("UPDATE study SET document = CAST(document AS BLOB)", "it holds no log"),
+    ],
+)
+def test_what_was_altered_besides_the_log_is_noticed(path, statement, told):
+    with begun(path) as file:
+        file.note_failure(FAILURE)
+        file.extend([ENTRY])
+    alter(path, statement)
+    with (
+        pytest.raises(CorruptLogError, match=told) as refused,
+        StudyFile(path, mode="read") as file,
+    ):
+        _ = file.about
+    assert str(path) in str(refused.value)
+
+
+# -- what was committed and is gone ------------------------------------------------------------
+
+
+def test_a_lost_write_ahead_log_is_noticed(path):
+    file = begun(path)
+    file.extend([ENTRY] * 50)
+    beside = path.with_name("copy.db")  # as after a kill: most of it is in the -wal file still
+    for suffix in ("", ".lock"):
+        shutil.copy(f"{path}{suffix}", f"{beside}{suffix}")
+    file.close()
+    for mode in ("read", "write"):
+        with pytest.raises(CorruptLogError, match="50 were committed") as refused:
+            StudyFile(beside, mode=mode)
+    assert f"delete {beside}.lock" in str(refused.value)
+    beside.with_name("copy.db.lock").unlink()
+    with StudyFile(beside) as file:  # asked for
+        assert not file.begun
+
+
+def test_a_new_file_does_not_inherit_what_another_of_its_name_had(path):
+    with begun(path) as file:
+        file.extend([ENTRY] * 50)
+    path.unlink()
+    with begun(path) as file:
+        file.extend([ENTRY])
+    with StudyFile(path) as file:
+        assert len(file.log) == 1
 
 
 # -- files of version 1 ------------------------------------------------------------------------
 
 
 @pytest.fixture
-def of_version_1(path, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "MIGRATIONS", sqlite.MIGRATIONS[:1])
-        with SqliteLog(path) as log:
-            rw.simulate(rw.power_laws(4, 9), rw.PASHA(), trials=4, log=log)
-            assert log.version == 1
+def of_version_1(path):
+    with SqliteLog(path) as log:
+        rw.simulate(rw.power_laws(4, 9), rw.PASHA(), trials=4, log=log)
+    for statement in (
+        "ALTER TABLE study DROP COLUMN checksum",
+        "DROP TABLE notes",
+        "PRAGMA user_version = 1",
+    ):
+        alter(path, statement)
     return path
 
 
@@ -217,7 +289,7 @@ def test_a_file_of_version_1_is_brought_up_to_date_when_it_is_written(of_version
         held = list(file.read_from())
         file.note_failure(FAILURE)
         file.extend([ENTRY])
-    assert {"about", "failures", "extras", "retrains"} < tables_of(of_version_1)
+    assert {"study", "entries", "notes"} <= tables_of(of_version_1)
     with StudyFile(of_version_1, mode="read") as file:
         assert list(file.read_from()) == [*held, ENTRY]
         assert len(held) > 10
@@ -276,6 +348,6 @@ def test_other_durabilities_are_refused_before_there_is_a_file(path):
 def test_about_is_plain_json(path):
     begun(path).close()
     database = sqlite3.connect(path)
-    ((text,),) = database.execute("SELECT document FROM about").fetchall()
+    ((text,),) = database.execute("SELECT document FROM notes WHERE kind = 'about'").fetchall()
     database.close()
     assert json.loads(text)["metric"] == "acc"

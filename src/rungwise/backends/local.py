@@ -330,7 +330,9 @@ class LocalBackend:
         place = self._processes.index(worker)
         del self._processes[place]  # whatever comes now, it is not to be buried again
         if worker.job is not None:
-            self._left(worker, facts, how)
+            # Before it was ready its job had not begun, and is not to blame.
+            worker.recalled = worker.recalled or not worker.ready
+            self._left(worker, facts, how if worker.ready else None)
         if self._closing:
             return
         if not worker.ready:

@@ -89,11 +89,11 @@ def demo(
         bool, typer.Option("--quiet", help="Show nothing but the figures in the end.")
     ] = False,
 ) -> None:
-    """Tune a small neural network on scikit-learn's handwritten digits, for real.
+    r"""Tune a small neural network on scikit-learn's handwritten digits, for real.
 
     It ends with the winner, why the study stopped, the epochs spent against those that ASHA would
     have spent, and the accuracy of the winner, trained in full, on images that nothing was chosen
-    by. It needs scikit-learn: pip install 'rungwise\\[demo]'.
+    by. It needs scikit-learn: pip install 'rungwise\[demo]'.
     """
     sizes = {"trials": trials, "epochs": epochs, "workers": workers}
     of_curves = {"runs": runs, "noise": noise}

@@ -14,7 +14,7 @@ from rungwise.cli.console import grid, out, progress
 from rungwise.cli.tune import AsJson, Function, Study, trainable_of
 from rungwise.errors import InvalidArgumentError, LogInUseError, RungwiseError
 from rungwise.storage.locking import FileLock
-from rungwise.storage.sqlite import APPLICATION
+from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import StudyFile, files_of
 from rungwise.tuning import exports, functions
 from rungwise.tuning.api import load

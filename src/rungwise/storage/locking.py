@@ -7,7 +7,7 @@ import re
 import socket
 import time
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 
 try:
     import fcntl
@@ -17,8 +17,14 @@ except ImportError:  # pragma: no cover - not on Windows
 PAUSE = 0.05
 
 
+HOLDER = 256
+"""Bytes at the beginning of the file that say who holds the lock; a number follows."""
+
+
 class FileLock:
     """One holder at a time, among all processes of a machine.
+
+    The file also keeps a number for its holder, whatever happens to the holder.
 
     Args:
         path: a file of its own; it stays behind, and says who held the lock last.
@@ -26,7 +32,7 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: IO[str] | None = None
+        self._file: BinaryIO | None = None
 
     def take(self, *, patience: float = 0.0) -> bool:
         """Take the lock; False when somebody else has it.
@@ -45,7 +51,7 @@ class FileLock:
     def held(self) -> bool:
         """Whether somebody has the lock; nothing is changed by asking."""
         try:
-            with self._path.open(encoding="utf-8") as file:
+            with self._path.open("rb") as file:
                 if fcntl is not None:
                     fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
         except FileNotFoundError:
@@ -60,10 +66,25 @@ class FileLock:
 
     def holder(self) -> str:
         """Who wrote themselves into the file last."""
+        return self._read(0, HOLDER) or "another process"
+
+    def note(self, number: int) -> None:
+        """Keep a number; only the holder may."""
+        if self._file is not None:
+            os.pwrite(self._file.fileno(), f"{number:<20d}\n".encode(), HOLDER)
+
+    def noted(self) -> int:
+        """The number that was kept last, 0 if there is none."""
+        number = self._read(HOLDER, 20)
+        return int(number) if number.isdecimal() else 0
+
+    def _read(self, start: int, length: int) -> str:
         try:
-            return self._path.read_text(encoding="utf-8") or "another process"
+            with self._path.open("rb") as file:
+                file.seek(start)
+                return file.read(length).decode(errors="replace").strip()
         except OSError:
-            return "another process"
+            return ""
 
     def release(self) -> None:
         """Give it back; closing the file does."""
@@ -72,16 +93,16 @@ class FileLock:
             self._file = None
 
     def _try(self) -> bool:
-        file = self._path.open("a+", encoding="utf-8")
+        self._path.touch()
+        file = self._path.open("r+b")
         if fcntl is not None:
             try:
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 file.close()
                 return False
-        file.seek(0)
-        file.truncate()
-        file.write(f"process {os.getpid()} on {socket.gethostname()}")
+        name = f"process {os.getpid()} on {socket.gethostname()}".encode()[: HOLDER - 1]
+        file.write(name.ljust(HOLDER - 1) + b"\n")
         file.flush()
         self._file = file
         return True

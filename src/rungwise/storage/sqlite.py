@@ -11,9 +11,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -33,43 +32,12 @@ from rungwise.errors import (
 from rungwise.storage import documents
 from rungwise.storage.base import Entry
 from rungwise.storage.locking import FileLock
+from rungwise.storage.schema import APPLICATION, MIGRATIONS, checksum_of
 
 Durability = Literal["normal", "full"]
 
 PATIENCE = 10.0
 """Seconds to wait for what a writer that died has left behind to be cleaned up."""
-
-APPLICATION = 0x52554E47
-"""Marks a SQLite file as ours ("RUNG")."""
-
-
-def _first_tables(database: sqlite3.Connection) -> None:
-    database.execute("CREATE TABLE study (document TEXT NOT NULL)")
-    database.execute(
-        "CREATE TABLE entries (number INTEGER PRIMARY KEY, event TEXT NOT NULL, "
-        "decision TEXT NOT NULL, checksum INTEGER NOT NULL)"
-    )
-
-
-def _what_happened_besides(database: sqlite3.Connection) -> None:
-    """Version 2: what a real study knows beyond its events; no decision depends on it."""
-    database.execute("CREATE TABLE about (document TEXT NOT NULL)")
-    database.execute(
-        "CREATE TABLE failures (number INTEGER PRIMARY KEY, job INTEGER NOT NULL, "
-        "document TEXT NOT NULL)"
-    )
-    database.execute(
-        "CREATE TABLE extras (number INTEGER PRIMARY KEY, job INTEGER NOT NULL, "
-        "resource REAL NOT NULL, document TEXT NOT NULL)"
-    )
-    database.execute("CREATE TABLE retrains (number INTEGER PRIMARY KEY, document TEXT NOT NULL)")
-
-
-MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
-    _first_tables,
-    _what_happened_besides,
-)
-"""Each brings the file one version further, in one transaction with the record that it has."""
 
 
 class SqliteLog:
@@ -101,16 +69,25 @@ class SqliteLog:
         one_of("mode", mode, ("write", "read"))
         self._durability = one_of("durability", durability, ("normal", "full"))
         self._depth = 0
+        self._wrote = False
         if mode == "read" and not self.path.exists():
             raise InvalidArgumentError("path", str(path), "there must be such a file to read")
         self._types = tuple(types)
         self.lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        fresh = not self.path.exists()
         if mode == "write":
             self._take_lock()
         try:
+            # Read before the file: a writer notes only what it has committed.
+            self._noted = 0 if fresh else self.lock.noted()
             self._database = self._connect(mode)
-            self._study = self._read_study()
-            self._length, self._checksum = self._tail()
+            try:
+                self._study = self._read_study()
+                self._length, self._checksum = self._tail()
+                self._check_length(self._length)
+            except BaseException:
+                self._disconnect()
+                raise
         except BaseException:
             self.lock.release()
             raise
@@ -123,6 +100,16 @@ class SqliteLog:
         if not taken:
             raise LogInUseError(str(self.path), self.lock.holder())
 
+    def _check_length(self, length: int) -> None:
+        """The log must not be shorter than it once was: then acknowledged entries are lost."""
+        if length < self._noted:
+            raise CorruptLogError(
+                str(self.path),
+                f"it has {length} entries, but {self._noted} were committed: the file {self.path}"
+                f"-wal was damaged or removed, or a power failure took them (durability='full' "
+                f"prevents that). To go on without them, delete {self.path}.lock",
+            )
+
     # -- the log -------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -134,7 +121,8 @@ class SqliteLog:
             raise InvalidArgumentError("log", str(self.path), rule)
         text = documents.text_of(documents.write(study))
         with self.transaction() as database:
-            database.execute("INSERT INTO study VALUES (?)", (text,))
+            row = (text, checksum_of(text))
+            database.execute("INSERT INTO study (document, checksum) VALUES (?, ?)", row)
         self._study = study
 
     @property
@@ -161,23 +149,23 @@ class SqliteLog:
         rows = []
         for entry in entries:
             what, answer = documents.texts_of(entry)
-            checksum = _chained(checksum, what, answer)
+            checksum = checksum_of(what, answer, before=checksum)
             rows.append((length, what, answer, checksum))
             length += 1
         with self.transaction() as database:
             database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", rows)
-        self._length, self._checksum = length, checksum
+            self._length, self._checksum = length, checksum
 
     def read_from(self, start: int = 0) -> Iterator[Entry]:
         """The entries from a position on; those before it are checked all the same."""
         checksum = 0
         query = "SELECT number, event, decision, checksum FROM entries ORDER BY number"
-        with self._named():
+        with self._reading():
             for expected, row in enumerate(self._database.execute(query)):
                 number, what, answer, stored = row
                 if number != expected:
                     raise CorruptLogError(str(self.path), f"entry {expected} is missing")
-                checksum = _chained(checksum, what, answer)
+                checksum = checksum_of(what, answer, before=checksum)
                 if checksum != stored:
                     raise CorruptLogError(str(self.path), f"entry {number} was altered")
                 if number >= start:
@@ -185,7 +173,7 @@ class SqliteLog:
 
     def close(self) -> None:
         """Close the file and let others write to it."""
-        self._database.close()
+        self._disconnect()
         self.lock.release()
 
     def __enter__(self) -> SqliteLog:  # noqa: PYI034 - Self needs Python 3.11
@@ -201,11 +189,29 @@ class SqliteLog:
 
     # -- the file ------------------------------------------------------------------------------
 
+    def _disconnect(self) -> None:
+        """Close the database; where nothing was written, the file stays as it is to the last bit.
+
+        The last connection to close moves the contents of the -wal file into the main file,
+        unless it is one that may not write.
+        """
+        bystander = None
+        if not self._wrote and self.path.exists():
+            with suppress(sqlite3.Error):
+                bystander = sqlite3.connect(self._address, uri=True)
+                bystander.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        self._database.close()
+        if bystander is not None:
+            bystander.close()
+
+    @property
+    def _address(self) -> str:
+        return f"{self.path.absolute().as_uri()}?mode=ro"
+
     def _connect(self, mode: str) -> sqlite3.Connection:
-        with self._named():
+        with self._reading():
             if mode == "read":
-                place = f"{self.path.absolute().as_uri()}?mode=ro"
-                database = sqlite3.connect(place, uri=True, isolation_level=None)
+                database = sqlite3.connect(self._address, uri=True, isolation_level=None)
             else:
                 database = sqlite3.connect(self.path, isolation_level=None)
             try:
@@ -219,6 +225,8 @@ class SqliteLog:
         version = _pragma(database, "user_version")
         mark = _pragma(database, "application_id")
         tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if not tables:
+            self._check_length(0)
         if mark != APPLICATION and (tables or mode == "read"):
             raise CorruptLogError(str(self.path), "it is not a log of rungwise")
         if version > len(MIGRATIONS):
@@ -240,21 +248,25 @@ class SqliteLog:
                 database.execute("COMMIT")
 
     def _read_study(self) -> Study | None:
-        with self._named():
-            found = self._database.execute("SELECT document FROM study").fetchall()
+        checked = "checksum" if self.version > 1 else "NULL"
+        found = self.select(f"SELECT document, {checked} FROM study")  # noqa: S608 - our own words
         if not found:
             return None
-        try:
-            (text,) = found[0]
-            return documents.read(json.loads(text), types=self._types)
-        except (ValueError, RungwiseError) as error:
-            raise CorruptLogError(str(self.path), f"its study cannot be read: {error}") from error
+        with self._reading():
+            ((text, stored),) = found
+            if stored is not None and checksum_of(text) != stored:
+                raise CorruptLogError(str(self.path), "its study was altered")
+            try:
+                return documents.read(json.loads(text), types=self._types)
+            except (ValueError, RungwiseError) as error:
+                damage = f"its study cannot be read: {error}"
+                raise CorruptLogError(str(self.path), damage) from error
 
     def _tail(self) -> tuple[int, int]:
         query = "SELECT number, checksum FROM entries ORDER BY number DESC LIMIT 1"
-        with self._named():
-            last = self._database.execute(query).fetchone()
-        return (0, 0) if last is None else (last[0] + 1, last[1])
+        last = self.select(query)
+        with self._reading():
+            return (last[0][0] + 1, int(last[0][1])) if last else (0, 0)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -270,6 +282,7 @@ class SqliteLog:
             try:
                 yield database
                 database.execute("COMMIT")
+                self._wrote = True
             except BaseException:
                 # SQLite rolls back by itself when the disk is full.
                 if database.in_transaction:
@@ -278,11 +291,23 @@ class SqliteLog:
                 raise
             finally:
                 self._depth = 0
+        self.lock.note(self._length)
 
     def select(self, query: str) -> list[tuple[Any, ...]]:
         """The rows that a query gives."""
-        with self._named():
+        with self._reading():
             return self._database.execute(query).fetchall()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """The same; and what is of another type than anything we write is damage too."""
+        with self._named():
+            try:
+                yield
+            except RungwiseError:
+                raise
+            except (TypeError, ValueError, AttributeError, OverflowError) as error:
+                raise CorruptLogError(str(self.path), f"it holds no log: {error}") from error
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -297,9 +322,3 @@ class SqliteLog:
 
 def _pragma(database: sqlite3.Connection, name: str) -> int:
     return int(database.execute(f"PRAGMA {name}").fetchone()[0])
-
-
-def _chained(before: int, *texts: str) -> int:
-    for text in texts:
-        before = zlib.crc32(text.encode(), before)
-    return before

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ from rungwise.backends.base import Failure
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, SchemaError
 from rungwise.storage.base import Entry
+from rungwise.storage.schema import checksum_of
 from rungwise.storage.sqlite import Durability, SqliteLog
 
 ABOUT = 1
@@ -65,7 +67,7 @@ class StudyFile:
     ) -> None:
         self.log = SqliteLog(path, mode=mode, durability=durability, types=types)
         self.path = Path(path)
-        self._pending: list[tuple[str, tuple[Any, ...]]] = []
+        self._pending: list[tuple[str, str]] = []
 
     @property
     def folder(self) -> Path:
@@ -81,21 +83,19 @@ class StudyFile:
 
     def begin_with(self, study: Study, about: About) -> None:
         """Keep what the study is."""
-        with self.log.transaction() as database:
+        with self.log.transaction():
             self.log.begin(study)
-            document = json.dumps({"version_of_about": ABOUT, **asdict(about)})
-            database.execute("INSERT INTO about VALUES (?)", (document,))
+            self._note("about", {"version_of_about": ABOUT, **asdict(about)})
+            self._flush()
 
     def extend(self, entries: Iterable[Entry]) -> None:
         """Keep entries, and with them what was noted since the last ones."""
-        pending, self._pending = self._pending, []
-        if not pending:
+        if not self._pending:
             self.log.extend(entries)
             return
-        with self.log.transaction() as database:
+        with self.log.transaction():
             self.log.extend(entries)
-            for statement, row in pending:
-                database.execute(statement, row)
+            self._flush()
 
     def read_from(self, start: int = 0) -> Iterator[Entry]:
         """The entries from a position on."""
@@ -106,54 +106,82 @@ class StudyFile:
     @property
     def about(self) -> About:
         """What the file says about its study."""
-        found = self.log.select("SELECT document FROM about") if self.log.version >= 2 else []
+        found = self._noted("about")
         if not found:
             raise SchemaError(f"{self.path} holds a log, but not of a study that was tuned.")
-        try:
-            document = json.loads(found[0][0])
-            if document.pop("version_of_about") != ABOUT:
-                raise SchemaError(f"{self.path} was written by a later version of rungwise.")
+        document = dict(found[0])
+        if document.pop("version_of_about", None) != ABOUT:
+            raise SchemaError(f"{self.path} was written by a later version of rungwise.")
+        with self._whole("what it says about its study"):
             return About(**document)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            if isinstance(error, SchemaError):
-                raise
-            damage = f"what it says about its study cannot be read: {error}"
-            raise CorruptLogError(str(self.path), damage) from error
 
     def note_failure(self, failure: Failure) -> None:
         """Keep a failure with the next entries."""
-        row = (failure.job, json.dumps(asdict(failure)))
-        self._pending.append(("INSERT INTO failures (job, document) VALUES (?, ?)", row))
+        self._note("failure", asdict(failure))
 
     def note_extras(self, job: int, resource: float, extras: Mapping[str, float]) -> None:
         """Keep the other metrics of a report with the next entries."""
-        row = (job, resource, json.dumps(dict(extras)))
-        self._pending.append(("INSERT INTO extras (job, resource, document) VALUES (?, ?, ?)", row))
+        self._note("extras", {"job": job, "resource": resource, "metrics": dict(extras)})
 
     def note_retrain(self, document: Mapping[str, Any]) -> None:
         """Keep what came of training the winner in full."""
-        with self.log.transaction() as database:
-            row = (json.dumps(dict(document)),)
-            database.execute("INSERT INTO retrains (document) VALUES (?)", row)
+        self._note("retrain", document)
+        with self.log.transaction():
+            self._flush()
 
     def failures(self) -> list[Failure]:
         """All failures, in order."""
-        query = "SELECT document FROM failures ORDER BY number"
-        return [Failure(**document) for document in self._documents(query)]
+        with self._whole("a failure"):
+            return [Failure(**document) for document in self._noted("failure")]
 
     def extras(self) -> dict[tuple[int, float], dict[str, float]]:
         """(job, resource) → the other metrics of that report."""
-        query = "SELECT job, resource, document FROM extras ORDER BY number"
-        rows = self.log.select(query) if self.log.version >= 2 else []
-        return {(job, resource): json.loads(text) for job, resource, text in rows}
+        with self._whole("a metric"):
+            return {
+                (found["job"], found["resource"]): found["metrics"]
+                for found in self._noted("extras")
+            }
 
     def retrains(self) -> list[dict[str, Any]]:
         """What came of training winners in full, in order."""
-        return self._documents("SELECT document FROM retrains ORDER BY number")
+        return self._noted("retrain")
 
-    def _documents(self, query: str) -> list[Any]:
-        rows = self.log.select(query) if self.log.version >= 2 else []
-        return [json.loads(text) for (text,) in rows]
+    def _note(self, kind: str, document: Mapping[str, Any]) -> None:
+        self._pending.append((kind, json.dumps(dict(document))))
+
+    def _flush(self) -> None:
+        """Write what is pending; in a transaction."""
+        pending, self._pending = self._pending, []
+        with self.log.transaction() as database:
+            (first,) = database.execute("SELECT ifnull(max(number), -1) + 1 FROM notes").fetchone()
+            rows = [
+                (number, kind, text, checksum_of(kind, text, before=number))
+                for number, (kind, text) in enumerate(pending, start=first)
+            ]
+            database.executemany("INSERT INTO notes VALUES (?, ?, ?, ?)", rows)
+
+    def _noted(self, kind: str) -> list[dict[str, Any]]:
+        """The documents of a kind, in order; all notes are checked on the way."""
+        if self.log.version < 2:
+            return []
+        found = []
+        rows = self.log.select("SELECT number, kind, document, checksum FROM notes ORDER BY number")
+        with self._whole("a note"):
+            for expected, (number, what, text, stored) in enumerate(rows):
+                if number != expected:
+                    raise CorruptLogError(str(self.path), f"note {expected} is missing")
+                if checksum_of(what, text, before=number) != stored:
+                    raise CorruptLogError(str(self.path), f"note {number} was altered")
+                if what == kind:
+                    found.append(json.loads(text))
+        return found
+
+    @contextmanager
+    def _whole(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise CorruptLogError(str(self.path), f"{what} cannot be read: {error}") from error
 
     # -- the file ------------------------------------------------------------------------------
 
