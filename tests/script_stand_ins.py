@@ -26,7 +26,7 @@ class FakeRun:
     """A run that answers "enough" from a resource on and keeps its checkpoints."""
 
     def __init__(self, folder, *, until=3, enough=None, start=0, latest=None, max_resource=9):
-        self.trial, self.phase, self.metric = 7, "tune", "loss"
+        self.trial, self.phase, self.metric, self.seed = 7, "tune", "loss", 11
         self.folder, self.until, self.start, self.latest = folder, until, start, latest
         self.max_resource = max_resource
         self.enough = until if enough is None else enough

@@ -90,3 +90,23 @@ def test_import_is_light():
     ).stdout
     for heavy in ("ConfigSpace", "scipy", "rich", "typer", "yaml", "pandas", "torch", "pytest"):
         assert f"'{heavy}'" not in out
+
+
+def test_a_worker_starts_light():
+    """What a worker process loads before its training function; every study waits for that."""
+    code = "import sys, rungwise.backends.worker; print(sorted({n.split('.')[0] for n in sys.modules}))"
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    for heavy in ("numpy", "sqlite3", "cloudpickle", "subprocess"):
+        assert f"'{heavy}'" not in out
+
+
+def test_names_are_found_when_they_are_used():
+    code = (
+        "import rungwise as rw; before = 'numpy' in __import__('sys').modules\n"
+        "assert rw.PASHA().eta == 3 and not before and 'tune' in dir(rw)\n"
+        "try:\n    rw.tuna\nexcept AttributeError as error:\n    print(error)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "module 'rungwise' has no attribute 'tuna'\n"

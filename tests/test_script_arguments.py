@@ -44,6 +44,7 @@ def test_the_environment_of_a_first_leg(tmp_path):
         "RUNGWISE_MAX": "9",
         "RUNGWISE_TRIAL": "7",
         "RUNGWISE_PHASE": "tune",
+        "RUNGWISE_SEED": "11",
     }
 
 

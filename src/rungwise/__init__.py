@@ -1,50 +1,58 @@
 """rungwise: tune models without knowing how many epochs are enough.
 
-The public names are those listed here; everything else may move.
+The public names are those listed here; everything else may move. They are looked up when they are
+first used, so that a worker process, which needs hardly any of them, starts in no time.
 """
 
-from rungwise import rankings, searchers
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from rungwise._version import __version__
-from rungwise.benchmarks import Table, power_laws
-from rungwise.errors import (
-    CorruptLogError,
-    IllegalEventError,
-    InvalidArgumentError,
-    LogInUseError,
-    LogUnavailableError,
-    MissingExtraError,
-    NotFiniteError,
-    NothingFoundError,
-    ReplayMismatchError,
-    RetrainingError,
-    RungwiseError,
-    SafetyNetWarning,
-    SchemaError,
-    SilentTrialError,
-    SpaceError,
-    StudyDiffersError,
-    StudyInterrupted,
-    TableError,
-    WorkerStartError,
-)
-from rungwise.run import Run
-from rungwise.schedulers import (
-    ASHA,
-    PASHA,
-    AsyncHyperband,
-    FixedResource,
-    Hyperband,
-    RandomSearch,
-    SuccessiveHalving,
-)
-from rungwise.scripts import Script, ScriptError
-from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
-from rungwise.space import Choice, Float, Int, Space
-from rungwise.storage import MemoryLog, SqliteLog, replay
-from rungwise.tuning.api import load, resume, tune
-from rungwise.tuning.result import BestTrial, TuningResult
-from rungwise.tuning.retraining import Retrained
-from rungwise.tuning.session import Report
+
+if TYPE_CHECKING:
+    from rungwise import rankings, searchers
+    from rungwise.benchmarks import Table, power_laws
+    from rungwise.errors import (
+        CorruptLogError,
+        IllegalEventError,
+        InvalidArgumentError,
+        LogInUseError,
+        LogUnavailableError,
+        MissingExtraError,
+        NotFiniteError,
+        NothingFoundError,
+        ReplayMismatchError,
+        RetrainingError,
+        RungwiseError,
+        SafetyNetWarning,
+        SchemaError,
+        SilentTrialError,
+        SpaceError,
+        StudyDiffersError,
+        StudyInterrupted,
+        TableError,
+        WorkerStartError,
+    )
+    from rungwise.run import Run
+    from rungwise.schedulers import (
+        ASHA,
+        PASHA,
+        AsyncHyperband,
+        FixedResource,
+        Hyperband,
+        RandomSearch,
+        SuccessiveHalving,
+    )
+    from rungwise.scripts import Script, ScriptError
+    from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
+    from rungwise.space import Choice, Float, Int, Space
+    from rungwise.storage import MemoryLog, SqliteLog, replay
+    from rungwise.tuning.api import load, resume, tune
+    from rungwise.tuning.result import BestTrial, TuningResult
+    from rungwise.tuning.retraining import Retrained
+    from rungwise.tuning.session import Report
 
 __all__ = [
     "ASHA",
@@ -100,3 +108,89 @@ __all__ = [
     "simulate",
     "tune",
 ]
+
+_PLACES = {
+    "rungwise.benchmarks": (
+        "Table",
+        "power_laws",
+    ),
+    "rungwise.errors": (
+        "CorruptLogError",
+        "IllegalEventError",
+        "InvalidArgumentError",
+        "LogInUseError",
+        "LogUnavailableError",
+        "MissingExtraError",
+        "NotFiniteError",
+        "NothingFoundError",
+        "ReplayMismatchError",
+        "RetrainingError",
+        "RungwiseError",
+        "SafetyNetWarning",
+        "SchemaError",
+        "SilentTrialError",
+        "SpaceError",
+        "StudyDiffersError",
+        "StudyInterrupted",
+        "TableError",
+        "WorkerStartError",
+    ),
+    "rungwise.run": ("Run",),
+    "rungwise.schedulers": (
+        "ASHA",
+        "PASHA",
+        "AsyncHyperband",
+        "FixedResource",
+        "Hyperband",
+        "RandomSearch",
+        "SuccessiveHalving",
+    ),
+    "rungwise.scripts": (
+        "Script",
+        "ScriptError",
+    ),
+    "rungwise.simulation": (
+        "Best",
+        "SimulationResult",
+        "random_configuration",
+        "simulate",
+    ),
+    "rungwise.space": (
+        "Choice",
+        "Float",
+        "Int",
+        "Space",
+    ),
+    "rungwise.storage": (
+        "MemoryLog",
+        "SqliteLog",
+        "replay",
+    ),
+    "rungwise.tuning.api": (
+        "load",
+        "resume",
+        "tune",
+    ),
+    "rungwise.tuning.result": (
+        "BestTrial",
+        "TuningResult",
+    ),
+    "rungwise.tuning.retraining": ("Retrained",),
+    "rungwise.tuning.session": ("Report",),
+}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACE_OF:
+        found = getattr(importlib.import_module(_PLACE_OF[name]), name)
+    elif name in __all__:
+        found = importlib.import_module(f"rungwise.{name}")
+    else:
+        raise AttributeError(f"module 'rungwise' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -52,6 +52,8 @@ class Handle(Protocol):
     @property
     def phase(self) -> str: ...
     @property
+    def seed(self) -> int: ...
+    @property
     def latest(self) -> Path | None: ...
     @property
     def start(self) -> float: ...
@@ -322,6 +324,7 @@ def _variables_of(
         "RUNGWISE_MAX": "" if run.max_resource is None else _number(run.max_resource),
         "RUNGWISE_TRIAL": str(run.trial),
         "RUNGWISE_PHASE": run.phase,
+        "RUNGWISE_SEED": str(run.seed),
     }
 
 
