@@ -1,0 +1,284 @@
+"""The commands that tune and deal with study files, through the real program."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import rungwise as rw
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+SPACE = "lr: {type: float, low: 1e-3, high: 1, log: true}\nact: [relu, tanh]\n"
+TRAIN = """
+import time
+
+def train(config, run):
+    error = 1.0
+    if run.latest:
+        error = float((run.latest / "error").read_text())
+    for epoch in run.resources():
+        time.sleep(PAUSE)
+        error *= 1 - config["lr"] / 2
+        if config["lr"] > 0.1:
+            raise ValueError("[red]too large[/red]")
+        with run.checkpoint(epoch) as folder:
+            (folder / "error").write_text(repr(error))
+        run.report(epoch, error=error, epoch=epoch)
+"""
+TUNE = ("tune", "train.py:train", "--space", "space.yaml", "--metric", "error", "--goal", "min")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "space.yaml").write_text(SPACE)
+    (tmp_path / "train.py").write_text(f"PAUSE = 0\n{TRAIN}")
+    return tmp_path
+
+
+def rungwise(folder, *arguments, expect=0, given=None):
+    done = subprocess.run(
+        [sys.executable, "-m", "rungwise", *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        input=given,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    assert done.returncode == expect, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with a finished study, train.db."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "space.yaml").write_text(SPACE)
+    (folder / "train.py").write_text(f"PAUSE = 0\n{TRAIN}")
+    options = ("--max-resource", 9, "--trials", 12, "--workers", 2, "--retries", 0, "--seed", 3)
+    done = rungwise(folder, *TUNE, *options)
+    (folder / "said.txt").write_text(done.stdout)
+    return folder
+
+
+def test_tune_ends_with_the_winner_and_what_to_do_next(finished):
+    said = (finished / "said.txt").read_text()
+    result = rw.load(finished / "train.db")
+    assert f"Best: error = {result.best.value:.6g}" in said
+    assert repr(result.best.config["lr"]) in said
+    assert "The study ended because 12 configurations were evaluated" in said
+    assert "rungwise retrain train.db" in said
+    assert (result.trials, result.metric, result.goal) == (12, "error", "min")
+
+
+def test_tuning_again_trains_nothing(finished):
+    before = rw.load(finished / "train.db").reports
+    options = ("--max-resource", 9, "--trials", 12, "--workers", 1, "--retries", 0, "--seed", 3)
+    done = rungwise(finished, *TUNE, *options, "--quiet")
+    assert "Best: error" in done.stdout
+    assert rw.load(finished / "train.db").reports == before
+
+
+def test_another_study_in_the_same_file_is_refused(finished):
+    options = ("--max-resource", 27, "--trials", 12, "--seed", 4)
+    done = rungwise(finished, *TUNE, *options, expect=2)
+    assert "scheduler.max_resource: 9 in the file, 27 asked for" in done.stderr
+    assert "seed: 3 in the file, 4 asked for" in done.stderr
+
+
+def test_show(finished):
+    said = rungwise(finished, "show", "train.db", "--top", 3).stdout
+    result = rw.load(finished / "train.db")
+    assert "The best 3 of 12" in said
+    assert f"{result.best.value:.6g}" in said
+    assert "← ceiling" in said
+    assert "ASHA would have spent" in said
+
+
+def test_show_as_json(finished):
+    said = json.loads(rungwise(finished, "show", "train.db", "--json", "--top", 2).stdout)
+    result = rw.load(finished / "train.db")
+    assert said["best"]["value"] == result.best.value
+    assert said["best"]["config"] == result.best.config
+    assert [row["trial"] for row in said["leaderboard"]] == [
+        row.trial for row in result.leaderboard(2)
+    ]
+    assert said["ended"] is True
+
+
+def test_show_one_trial_with_its_failure(finished):
+    failed = rw.load(finished / "train.db").failures
+    assert failed, "some learning rates are too large"
+    said = rungwise(finished, "show", "train.db", "--trial", failed[0].trial).stdout
+    assert "ValueError: [red]too large[/red]" in said
+    assert "Traceback" in said
+    assert "failed for good" in said
+    refused = rungwise(finished, "show", "train.db", "--trial", 99, expect=2)
+    assert "the study has the trials 0 to 11" in refused.stderr
+
+
+def test_list(finished, folder):
+    said = rungwise(finished, "list").stdout
+    assert "train.db" in said
+    assert "ended" in said
+    (row,) = json.loads(rungwise(finished, "list", "--json").stdout)["studies"]
+    assert (row["study"], row["state"], row["trials"]) == ("train.db", "ended", 12)
+    assert "There is no study" in rungwise(folder, "list").stdout
+    assert "there must be such a folder" in rungwise(folder, "list", "nowhere", expect=2).stderr
+
+
+def test_list_names_what_cannot_be_read(finished, folder):
+    data = bytearray((finished / "train.db").read_bytes())
+    data[5000:9000] = bytes(4000)
+    (folder / "broken.db").write_bytes(data)
+    assert "cannot be read" in rungwise(folder, "list").stdout
+
+
+def test_export_reports(finished):
+    rows = list(csv.DictReader(io.StringIO(rungwise(finished, "export", "train.db").stdout)))
+    result = rw.load(finished / "train.db")
+    assert len(rows) == result.reports
+    best = [row for row in rows if int(row["trial"]) == result.best.trial]
+    assert [(float(row["resource"]), float(row["error"])) for row in best] == result.curve(
+        result.best.trial
+    )
+    assert all(row["epoch"] == row["resource"] for row in rows)  # the other metric
+    assert {row["decision"] for row in rows} <= {"Continue", "Pause", "Stop"}
+    assert float(best[0]["config.lr"]) == result.best.config["lr"]
+
+
+def test_export_trials(finished, tmp_path):
+    out = tmp_path / "trials.json"
+    rungwise(finished, "export", "train.db", "--json", "--what", "trials", "-o", out)
+    rows = json.loads(out.read_text())
+    assert [row["trial"] for row in rows] == [
+        row.trial for row in rw.load(finished / "train.db").leaderboard(None)
+    ]
+
+
+def test_export_parquet(finished, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "reports.parquet"
+    rungwise(finished, "export", "train.db", "--parquet", "-o", out)
+    table = parquet.read_table(out)
+    assert table.num_rows == rw.load(finished / "train.db").reports
+    assert {"trial", "error", "config.lr", "config.act"} <= set(table.column_names)
+
+
+def test_export_wants_one_format_and_known_rows(finished):
+    assert (
+        "choose one" in rungwise(finished, "export", "train.db", "--csv", "--json", expect=2).stderr
+    )
+    refused = rungwise(finished, "export", "train.db", "--what", "jobs", expect=2)
+    assert "'reports' or 'trials'" in refused.stderr
+
+
+def test_retrain(finished):
+    found = json.loads(rungwise(finished, "retrain", "train.db", "--json").stdout)
+    assert (found["resource"], found["metrics"]) == (9, {"epoch": 9})
+    assert found["value"] <= rw.load(finished / "train.db").best.value
+    assert Path(finished, found["checkpoint"], "error").exists()
+    said = rungwise(finished, "retrain", "train.db", "--resource", 3, "--trial", 0).stdout
+    assert "Trial 0, trained from scratch to 3" in said
+    assert "Retrained trial 0 to 3" in rungwise(finished, "show", "train.db").stdout
+
+
+def test_delete_asks_first(finished, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    rungwise(folder, "delete", "train.db", given="n\n", expect=1)
+    assert (folder / "train.db").exists()
+    rungwise(folder, "delete", "train.db", given="y\n")
+    assert {path.name for path in folder.iterdir()} <= {
+        "space.yaml",
+        "train.py",
+        "said.txt",
+        "__pycache__",
+    }
+    assert (
+        "must be a study file" in rungwise(folder, "delete", "train.py", "--yes", expect=2).stderr
+    )
+    assert (folder / "train.py").exists()
+
+
+def test_a_study_is_interrupted_looked_at_and_resumed(folder):
+    (folder / "train.py").write_text(f"PAUSE = 0.4\n{TRAIN}")
+    command = [sys.executable, "-m", "rungwise", *TUNE, "--max-resource", "9", "--trials", "24"]
+    options = {"cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, "--workers", "2"], **options) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            time.sleep(0.2)
+            found = json.loads(rungwise(folder, "list", "--json").stdout)["studies"]
+            if found and found[0]["reports"] not in ("", 0):
+                break
+        assert found[0]["state"] == "running"
+        refused = rungwise(folder, "delete", "train.db", "--yes", expect=2)
+        assert f"process {process.pid}" in refused.stderr
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Go on with: rungwise resume train.db" in told
+    (row,) = json.loads(rungwise(folder, "list", "--json").stdout)["studies"]
+    assert row["state"] == "to be resumed"
+    kept = rw.load(folder / "train.db").reports
+    (folder / "train.py").write_text(f"PAUSE = 0\n{TRAIN}")
+    said = rungwise(folder, "resume", "train.db", "--json").stdout.splitlines()
+    kinds = [json.loads(line)["kind"] for line in said]
+    assert (kinds[0], kinds[-1]) == ("started", "result")
+    result = rw.load(folder / "train.db")
+    assert result.ended
+    assert result.reports > kept
+
+
+@pytest.mark.parametrize("example", ["shell", "script"])
+def test_the_scripts_of_the_examples_are_tuned(example, tmp_path):
+    folder = tmp_path / example
+    shutil.copytree(EXAMPLES / example, folder)
+    command = ["tune", "study.yaml"]
+    if example == "script":
+        command = ["tune", "train.py", "--space", "space.yaml", "--metric", "accuracy"]
+        command += ["--goal", "max", "--max-resource", 9, "--trials", 6, "--workers", 2]
+    said = rungwise(folder, *command, "--json").stdout.splitlines()
+    result = json.loads(said[-1])
+    assert (result["kind"], result["ended"], result["failures"]) == ("result", True, 0)
+    assert result["best"]["checkpoint"] is not None
+    found = rungwise(folder, "retrain", Path(result["study"]).name).stdout
+    assert "trained from scratch" in found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["tune", "train.py"], "say what is searched"),
+        (["tune", "nothing.py", "--space", "space.yaml"], "no such file"),
+        (["tune", "train.py:nothing", "--space", "space.yaml"], "no 'nothing' in"),
+        ([*TUNE, "--workers", "many"], "or 'auto'"),
+        ([*TUNE, "--goal", "best"], "'min' or 'max'"),
+        ([*TUNE, "--scheduler", "asha"], "needs a maximum"),
+        ([*TUNE, "--scheduler", "asha", "--ranking", "exact"], "has no --ranking"),
+        ([*TUNE, "--checkpoint-quota", "much"], "'20GB'"),
+        ([*TUNE, "--metric", "not a name"], "must be a name"),
+        (["resume", "nothing.db"], "there must be such a file"),
+        (["show", "train.py"], "cannot be used"),
+        (["export", "nothing.db"], "there must be such a file"),
+        (["retrain", "nothing.db"], "there must be such a file"),
+    ],
+)
+def test_mistakes_are_told_in_a_line_and_nothing_is_written(folder, arguments, told):
+    before = {path.name for path in folder.iterdir()}
+    done = rungwise(folder, *arguments, expect=2)
+    assert told in done.stderr
+    assert done.stderr.startswith("rungwise: ")
+    assert {path.name for path in folder.iterdir()} - {"__pycache__"} == before
