@@ -246,6 +246,9 @@ class SqliteLog:
                 database.execute(f"PRAGMA application_id = {APPLICATION}")
                 database.execute(f"PRAGMA user_version = {number + 1}")
                 database.execute("COMMIT")
+            if version < len(MIGRATIONS):
+                # So that the file itself, and not only the -wal file, says that it is ours.
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _read_study(self) -> Study | None:
         checked = "checksum" if self.version > 1 else "NULL"
