@@ -9,7 +9,7 @@ import pytest
 import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import InvalidArgumentError
-from rungwise.tuning.plan import Options, study_of
+from rungwise.tuning.plan import Options, limits_of, study_of
 
 SPACE = {"x": rw.Float(0, 1)}
 
@@ -171,7 +171,7 @@ def test_files_of_somebody_elses_are_left_alone(tmp_path, call):
 
 def asked(**changes):
     limits = dict.fromkeys(("trials", "seconds", "resource_budget", "target"))
-    limits = {**limits, "finish": "drain", **changes.pop("limits", {})}
+    limits = limits_of(**{**limits, "finish": "drain", **changes.pop("limits", {})})
     arguments = {
         "goal": "max",
         "scheduler": None,

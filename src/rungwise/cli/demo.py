@@ -46,19 +46,22 @@ class Outcome:
     kept: Path | None
 
 
+Trials = Annotated[
+    int | None, typer.Option(help="How many configurations.", min=9, show_default=str(TRIALS))
+]
+Epochs = Annotated[
+    int | None,
+    typer.Option(help="The most epochs for one of them.", min=3, show_default=str(EPOCHS)),
+]
+Workers = Annotated[
+    int | None, typer.Option(help="How many train at a time.", min=1, show_default=str(WORKERS))
+]
+
+
 def demo(
-    trials: Annotated[
-        int | None,
-        typer.Option(help="How many configurations.", min=9, show_default=str(TRIALS)),
-    ] = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(help="The most epochs for one of them.", min=3, show_default=str(EPOCHS)),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(help="How many train at a time.", min=1, show_default=str(WORKERS)),
-    ] = None,
+    trials: Trials = None,
+    epochs: Epochs = None,
+    workers: Workers = None,
     seed: Annotated[int, typer.Option(help="Same seed, same configurations.", min=0)] = 0,
     study: Annotated[
         Path | None,

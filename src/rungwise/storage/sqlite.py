@@ -14,7 +14,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 from rungwise.core.checks import one_of
@@ -31,6 +30,7 @@ from rungwise.errors import (
 )
 from rungwise.storage import documents
 from rungwise.storage.base import Entry
+from rungwise.storage.closing import Closing
 from rungwise.storage.locking import FileLock
 from rungwise.storage.schema import APPLICATION, MIGRATIONS, checksum_of
 
@@ -40,7 +40,7 @@ PATIENCE = 10.0
 """Seconds to wait for what a writer that died has left behind to be cleaned up."""
 
 
-class SqliteLog:
+class SqliteLog(Closing):
     """A log in a file.
 
     Args:
@@ -175,17 +175,6 @@ class SqliteLog:
         """Close the file and let others write to it."""
         self._disconnect()
         self.lock.release()
-
-    def __enter__(self) -> SqliteLog:  # noqa: PYI034 - Self needs Python 3.11
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # -- the file ------------------------------------------------------------------------------
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 from rungwise.backends.base import Failure
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, SchemaError
 from rungwise.storage.base import Entry
+from rungwise.storage.closing import Closing
 from rungwise.storage.schema import checksum_of
 from rungwise.storage.sqlite import Durability, SqliteLog
 
@@ -47,7 +47,7 @@ class About:
     version: str = ""
 
 
-class StudyFile:
+class StudyFile(Closing):
     """A study in a file.
 
     Args:
@@ -188,17 +188,6 @@ class StudyFile:
     def close(self) -> None:
         """Close the file and let others write to it."""
         self.log.close()
-
-    def __enter__(self) -> StudyFile:  # noqa: PYI034 - Self needs Python 3.11
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def files_of(path: str | os.PathLike[str]) -> Path:

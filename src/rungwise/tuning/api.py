@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from rungwise.storage.documents import types_of
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile
 from rungwise.tuning import functions
-from rungwise.tuning.plan import Options, differences, study_of
+from rungwise.tuning.plan import Options, differences, limits_of, study_of
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.session import Crew, Report, Session, fold
 
@@ -106,17 +107,7 @@ def tune(
         StudyInterrupted: Ctrl-C; what was reported is kept.
     """
     not_while_loading()
-    name: object = metric
-    if not (isinstance(name, str) and name.isidentifier()):
-        rule = "it must be a name that run.report can be given, such as accuracy"
-        raise InvalidArgumentError("metric", metric, rule)
-    limits = {
-        "trials": trials,
-        "finish": finish,
-        "seconds": seconds,
-        "resource_budget": resource_budget,
-        "target": target,
-    }
+    _check_metric(metric)
     asked, open_ended = study_of(
         space,
         goal=goal,
@@ -125,7 +116,7 @@ def tune(
         searcher=searcher,
         initial=initial,
         seed=seed,
-        limits=limits,
+        limits=limits_of(trials, finish, seconds, resource_budget, target),
     )
     options = Options(
         workers,
@@ -138,29 +129,18 @@ def tune(
         keep,
         durability,
     )
-    about = About(
-        metric=metric,
-        open_ended=open_ended,
-        train=functions.reference(train),
-        options=options.to_json(),
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        version=__version__,
-    )
+    about = _about(train, metric, options, open_ended=open_ended)
     crew = Crew.of(train, options)
     display = _display(show)
     _check_callbacks(on_report=on_report, on_end=on_end)
-    folder = None if study is not None else Path(tempfile.mkdtemp(prefix="rungwise-"))
-    path = _place(study) if folder is None else folder / "study.db"
-    try:
-        with StudyFile(path, durability=durability, types=types_of(asked)) as file:
-            _begin(file, asked, about)
-            result = _run(file, crew, display, on_report, on_end, kept=folder is None)
-    except BaseException:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    if folder is not None:
-        weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
+    with (
+        _place(study) as path,
+        StudyFile(path, durability=durability, types=types_of(asked)) as file,
+    ):
+        _begin(file, asked, about)
+        result = _run(file, crew, display, on_report, on_end, kept=study is not None)
+    if study is None:
+        weakref.finalize(result, shutil.rmtree, path.parent, ignore_errors=True)
     return result
 
 
@@ -256,9 +236,23 @@ def _begin(file: StudyFile, asked: Study, about: About) -> None:
         raise StudyDiffersError(str(file.path), lines)
 
 
-def _place(study: str | os.PathLike[str] | None) -> Path:
+@contextmanager
+def _place(study: Any) -> Iterator[Path]:
+    """Where the study is kept; without a name in a folder that goes when something goes wrong."""
+    if study is not None:
+        yield _path(study)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="rungwise-"))
     try:
-        path = Path(os.fspath("" if study is None else study))
+        yield folder / "study.db"
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _path(study: Any) -> Path:
+    try:
+        path = Path(os.fspath(study))
     except TypeError:
         path = Path()
     if not path.name or path.is_dir():
@@ -266,6 +260,23 @@ def _place(study: str | os.PathLike[str] | None) -> Path:
     if not path.parent.is_dir():
         raise InvalidArgumentError("study", str(study), f"there must be a folder {path.parent}")
     return path
+
+
+def _about(train: Any, metric: str, options: Options, *, open_ended: bool) -> About:
+    return About(
+        metric=metric,
+        open_ended=open_ended,
+        train=functions.reference(train),
+        options=options.to_json(),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        version=__version__,
+    )
+
+
+def _check_metric(metric: Any) -> None:
+    if not (isinstance(metric, str) and metric.isidentifier()):
+        rule = "it must be a name that run.report can be given, such as accuracy"
+        raise InvalidArgumentError("metric", metric, rule)
 
 
 def _display(show: Any) -> Display:

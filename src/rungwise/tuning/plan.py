@@ -122,7 +122,7 @@ def study_of(
     searcher: Searcher | None,
     initial: Sequence[Mapping[str, Any]],
     seed: int,
-    limits: Mapping[str, Any],
+    limits: Limits,
 ) -> tuple[Study, bool]:
     """The study that is asked for, and whether it is open-ended."""
     recipe = PASHA() if scheduler is None else scheduler
@@ -136,7 +136,7 @@ def study_of(
         raise InvalidArgumentError("initial", initial, "it must be a list of configurations")
     study = Study(
         recipe,
-        _limits(**limits),
+        limits,
         goal=goal,
         space=Space.parse(space),
         searcher=RandomSearcher() if searcher is None else searcher,
@@ -159,14 +159,14 @@ def _with_maximum(recipe: Recipe, max_resource: int | None) -> tuple[Recipe, boo
     return recipe.limited_to(recipe.min_resource * recipe.eta**NET), True
 
 
-def _limits(
-    *,
+def limits_of(
     trials: int | None,
     finish: Finish,
     seconds: float | None,
     resource_budget: float | None,
     target: float | None,
 ) -> Limits:
+    """When the study ends, with the names that the caller has for it."""
     if trials is None and seconds is None and resource_budget is None:
         trials = TRIALS
     try:
