@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import shutil
 import signal
@@ -14,6 +15,9 @@ from pathlib import Path
 import pytest
 
 import rungwise as rw
+from rungwise.cli import studies, summary
+from rungwise.storage.locking import FileLock
+from rungwise.storage.study_file import StudyFile
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -194,6 +198,133 @@ def test_retrain(finished):
     assert "Retrained trial 0 to 3" in rungwise(finished, "show", "train.db").stdout
 
 
+@pytest.fixture
+def copy(finished, tmp_path):
+    """A copy of the finished study, to be maltreated."""
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["train.db", "./train.db", "link.db", "train.db-wal", "train.db-shm", "train.db.lock"]
+    + ["train.db.files/rows"],
+)
+@pytest.mark.parametrize("form", ["--csv", "--json", "--parquet"])
+def test_export_never_writes_over_the_study(copy, monkeypatch, output, form):
+    (copy / "link.db").symlink_to("train.db")
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    monkeypatch.chdir(copy)
+    asked = {"as_csv": False, "as_json": False, "as_parquet": False}
+    asked[f"as_{form[2:]}"] = True
+    for study in (Path("train.db"), Path("link.db")):
+        with pytest.raises(rw.InvalidArgumentError, match=r"--output.*belongs to the study"):
+            studies.export(study, **asked, output=Path(output))
+    assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
+
+
+def test_export_over_the_study_is_told_in_a_line(copy):
+    refused = rungwise(copy, "export", "train.db", "-o", "train.db", expect=2)
+    assert "--output is 'train.db', but it belongs to the study itself" in refused.stderr
+    assert rw.load(copy / "train.db").trials == 12
+
+
+HOSTILE = r"""
+def train(config, run):
+    print("\x1b[2Joutput\x07")
+    for epoch in run.resources():
+        if config["act"] == "\x1b[31mred" and run.phase == "tune":
+            raise ValueError("\x1b]0;title\x07reason\x1b[8m\n  [b]second line")
+        run.report(epoch, accuracy=config["lr"], **{"extra\x1b[5m": float("nan")})
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A study whose trials write what could harm a terminal, in a file with an odd name."""
+    folder = tmp_path_factory.mktemp("hostile")
+    space = {"lr": {"type": "float", "low": 0, "high": 1}, "act": ["\x1b[31mred", "\x1b[32mok"]}
+    (folder / "space.json").write_text(json.dumps(space))
+    (folder / "train.py").write_text(HOSTILE)
+    command = ("tune", "train.py:train", "--space", "space.json", "--metric", "accuracy")
+    options = ("--max-resource", 3, "--trials", 6, "--workers", 1, "--retries", 0)
+    done = rungwise(folder, *command, *options, "--study", "exp[a] 1.db")
+    (folder / "said.txt").write_text(done.stdout)
+    (folder / "told.txt").write_text(done.stderr)
+    return folder
+
+
+def test_hints_can_be_pasted_into_a_shell(hostile):
+    said = (hostile / "said.txt").read_text()
+    assert "rungwise show 'exp[a] 1.db' · " in said
+    assert "rungwise retrain 'exp[a] 1.db'\n" in said
+
+
+def test_nothing_of_a_trial_can_harm_a_terminal(hostile):
+    failed = rw.load(hostile / "exp[a] 1.db").failures
+    assert failed
+    assert "\x1b" in failed[0].reason
+    trial = rungwise(hostile, "show", "exp[a] 1.db", "--trial", failed[0].trial).stdout
+    assert "reason\n  [b]second line" in trial
+    assert "output" in trial
+    retrained = rungwise(hostile, "retrain", "exp[a] 1.db").stdout
+    assert "extra = nan" in retrained
+    shown = rungwise(hostile, "show", "exp[a] 1.db").stdout
+    assert "extra = nan" in shown
+    assert "reason" in shown
+    said = (hostile / "said.txt").read_text()
+    for text in (said, (hostile / "told.txt").read_text(), trial, retrained, shown):
+        assert all(char.isprintable() or char == "\n" for char in text)
+
+
+def test_json_has_null_for_what_is_not_finite(hostile):
+    found = rungwise(hostile, "retrain", "exp[a] 1.db", "--json").stdout
+    found = json.loads(found, parse_constant=pytest.fail)
+    assert found["metrics"] == {"extra\x1b[5m": None}
+    said = rungwise(hostile, "show", "exp[a] 1.db", "--json").stdout
+    assert json.loads(said, parse_constant=pytest.fail)["trials"] == 6
+    document = {"a": [math.nan, {"b": -math.inf}], "c": 1}
+    assert summary.as_line(document) == '{"a": [null, {"b": null}], "c": 1}'
+
+
+def test_a_link_to_a_study_is_not_deleted(copy):
+    (copy / "link.db").symlink_to("train.db")
+    before = sorted(copy.rglob("*"))
+    refused = rungwise(copy, "delete", "link.db", "--yes", expect=2)
+    assert f"it is a link: delete the study itself, {copy / 'train.db'}" in refused.stderr
+    assert sorted(copy.rglob("*")) == before
+
+
+def test_nobody_can_begin_to_write_while_a_study_is_deleted(copy, monkeypatch):
+    study, seen = copy / "train.db", []
+    real = shutil.rmtree
+
+    def look(folder, **options):
+        with pytest.raises(rw.LogInUseError):
+            StudyFile(study)
+        seen.append((study.exists(), (copy / "train.db.lock").exists()))
+        real(folder, **options)
+
+    monkeypatch.setattr(studies.shutil, "rmtree", look)
+    studies.delete(study, yes=True)
+    assert seen == [(False, True)]
+    assert not list(copy.glob("train.db*"))
+
+
+def test_a_tuner_that_came_while_one_was_asked_keeps_its_study(copy, monkeypatch):
+    """The lock is taken after the question, so that a "no" leaves nothing behind."""
+    study = copy / "train.db"
+    lock = FileLock(copy / "train.db.lock")
+    monkeypatch.setattr(studies.typer, "confirm", lambda *_, **__: lock.take())
+    try:
+        with pytest.raises(rw.LogInUseError, match=f"process {os.getpid()}"):
+            studies.delete(study)
+    finally:
+        lock.release()
+    assert rw.load(study).trials == 12
+
+
 def test_delete_asks_first(finished, tmp_path):
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder)
@@ -249,13 +380,61 @@ def test_the_scripts_of_the_examples_are_tuned(example, tmp_path):
     command = ["tune", "study.yaml"]
     if example == "script":
         command = ["tune", "train.py", "--space", "space.yaml", "--metric", "accuracy"]
-        command += ["--goal", "max", "--max-resource", 9, "--trials", 6, "--workers", 2]
+        command += ["--max-resource", 9, "--trials", 6, "--workers", 2]
     said = rungwise(folder, *command, "--json").stdout.splitlines()
     result = json.loads(said[-1])
     assert (result["kind"], result["ended"], result["failures"]) == ("result", True, 0)
     assert result["best"]["checkpoint"] is not None
+    assert result["goal"] == ("max" if example == "script" else "min")
     found = rungwise(folder, "retrain", Path(result["study"]).name).stdout
     assert "trained from scratch" in found
+
+
+METRIC = """
+def train(config, run):
+    for epoch in run.resources():
+        run.report(epoch, error=config["lr"], val_accuracy=config["lr"], speed=config["lr"])
+"""
+QUICK = ("--max-resource", 3, "--trials", 3, "--workers", 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "goal", "told"),
+    [
+        (["--metric", "error"], "min", "the goal is min, taken from the name of the metric, error"),
+        (["--metric", "val_accuracy"], "max", "the goal is max, taken from the name"),
+        (["--metric", "val_accuracy", "--quiet"], "max", ""),
+        (["--metric", "val_accuracy", "--json"], "max", ""),
+        (["--metric", "val_accuracy", "--goal", "min"], "min", None),
+        (["--metric", "speed", "--goal", "max"], "max", None),
+    ],
+)
+@pytest.mark.parametrize("target", ["script", "file"])
+def test_the_goal_comes_from_the_metric_unless_it_is_given(folder, target, options, goal, told):
+    """The metric of the command line, if there is one, not that of the study file."""
+    (folder / "train.py").write_text(METRIC)
+    command = ["tune", "train.py:train", "--space", "space.yaml"]
+    if target == "file":
+        text = "train: train.py:train\nspace: space.yaml\nmetric: error\n"
+        (folder / "study.yaml").write_text(text)
+        command = ["tune", "study.yaml"]
+    done = rungwise(folder, *command, *options, *QUICK, "--study", "s.db")
+    assert rw.load(folder / "s.db").goal == goal
+    if told:
+        assert told in done.stderr
+    else:
+        assert "taken from the name" not in done.stderr
+    if told == "":
+        assert done.stderr == ""
+
+
+def test_a_goal_in_the_study_file_stays(folder):
+    (folder / "train.py").write_text(METRIC)
+    text = "train: train.py:train\nspace: space.yaml\nmetric: error\ngoal: max\n"
+    (folder / "study.yaml").write_text(text)
+    done = rungwise(folder, "tune", "study.yaml", *QUICK, "--study", "s.db")
+    assert rw.load(folder / "s.db").goal == "max"
+    assert "taken from the name" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -264,6 +443,8 @@ def test_the_scripts_of_the_examples_are_tuned(example, tmp_path):
         (["tune", "train.py"], "say what is searched"),
         (["tune", "nothing.py", "--space", "space.yaml"], "no such file"),
         (["tune", "train.py:nothing", "--space", "space.yaml"], "no 'nothing' in"),
+        ([*TUNE[:4], "--metric", "speed"], "minimised ('min') or maximised ('max')"),
+        ([*TUNE[:4], "--metric", "neg_loss"], "minimised ('min') or maximised ('max')"),
         ([*TUNE, "--workers", "many"], "or 'auto'"),
         ([*TUNE, "--goal", "best"], "'min' or 'max'"),
         ([*TUNE, "--scheduler", "asha"], "needs a maximum"),

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from script_stand_ins import FakeRun, Unwound, noted_pid, python, running, shell
 
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import InvalidArgumentError, RungwiseError
+from rungwise.run import UNWIND
 from rungwise.scripts import Script, ScriptError, processes
 from rungwise.scripts.reports import Report, Reports
 
@@ -243,9 +244,9 @@ def test_unwinding_ends_the_script(tmp_path):
     def send():
         while not pid.exists():
             time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), UNWIND)
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(UNWIND, stop)
     sender = threading.Thread(target=send)
     try:
         sender.start()
@@ -253,7 +254,7 @@ def test_unwinding_ends_the_script(tmp_path):
             shell(f"echo $$ >{pid}.new; mv {pid}.new {pid}; exec sleep 60")({}, run)
     finally:
         sender.join()
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(UNWIND, before)
     assert not running(noted_pid(pid))
     assert list(tmp_path.glob(".script-*")) == []
 
@@ -324,6 +325,26 @@ def test_what_a_full_disk_left_behind_is_removed(tmp_path):
 def test_a_checkpoint_that_is_not_there_is_an_error(tmp_path, name):
     with pytest.raises(InvalidArgumentError, match="RUNGWISE_SAVE"):
         python(f"report(1, loss=1, checkpoint={name!r})")({}, FakeRun(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "(save / '1').symlink_to(kept)\nreport(1, loss=1, checkpoint='1')\ntime.sleep(5)",
+        "save.rmdir(); save.symlink_to(kept)\nreport(1, loss=1, checkpoint=True)\ntime.sleep(5)",
+        "save.rmdir(); save.symlink_to(kept)\nreport(1, loss=1, checkpoint='sub')\ntime.sleep(5)",
+        "save.rmdir(); save.symlink_to(kept)\nreport(3, loss=1)",
+        "save.rmdir()\nreport(3, loss=1)",
+    ],
+)
+def test_a_link_is_no_checkpoint_and_its_target_stays_whole(tmp_path, code):
+    kept, run = tmp_path / "kept", FakeRun(tmp_path / "run")
+    (kept / "sub").mkdir(parents=True)
+    (kept / "sub" / "thesis").write_text("years of work")
+    with pytest.raises(RungwiseError, match=r"RUNGWISE_SAVE.*(link|the folder it was)"):
+        python(f"kept = Path({str(kept)!r})\n{code}")({}, run)
+    assert (kept / "sub" / "thesis").read_text() == "years of work"
+    assert run.checkpoints() == []
 
 
 def test_each_leg_starts_with_nothing_left_of_the_last(tmp_path):

@@ -13,6 +13,7 @@ from rungwise import rankings
 from rungwise.errors import InvalidArgumentError
 from rungwise.scripts import Script
 from rungwise.specification import load_function, read_space, read_study
+from rungwise.specification.choices import goal_of_metric
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,6 +47,35 @@ def test_the_least_a_study_says(tmp_path):
         "metric": "loss",
         "goal": "min",
     }
+
+
+@pytest.mark.parametrize(
+    ("metric", "goal"),
+    [
+        *((name, "max") for name in ("accuracy", "acc", "auc", "f1", "precision", "recall")),
+        *((name, "max") for name in ("score", "reward", "r2", "bleu", "map", "iou", "Top1_Acc")),
+        *((name, "min") for name in ("loss", "error", "err", "mse", "rmse", "mae", "nll")),
+        *((name, "min") for name in ("perplexity", "ppl", "cost", "regret", "wer", "cer")),
+        *(("val_accuracy", "max"), ("r2_score", "max"), ("test_loss", "min")),
+        *((name, None) for name in ("", "speed", "x", "lossy", "accuracyloss", "val_loss2")),
+        *((name, None) for name in ("loss_score", "neg_loss", "one_minus_accuracy")),
+    ],
+)
+def test_well_known_metrics_tell_their_goal(metric, goal):
+    assert goal_of_metric(metric) == goal
+
+
+def test_the_goal_of_a_well_known_metric_may_be_left_out(tmp_path):
+    base = "train: train.sh\nspace: {{lr: [1]}}\nmetric: {}\n"
+    assert study(tmp_path, base=base.format("val_accuracy"))["goal"] == "max"
+    assert study(tmp_path, base=base.format("loss"))["goal"] == "min"
+    assert study(tmp_path, "goal: max", base=base.format("loss"))["goal"] == "max"
+    with pytest.raises(InvalidArgumentError, match="it must also give goal"):
+        study(tmp_path, base=base.format("speed"))
+    with pytest.raises(InvalidArgumentError, match="it must also give goal"):
+        study(tmp_path, base=base.format(3))
+    written(tmp_path, "study.yaml", base.format("speed"))
+    assert "goal" not in read_study(tmp_path / "study.yaml", need_goal=False)
 
 
 def test_all_a_study_can_say(tmp_path):

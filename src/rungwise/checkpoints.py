@@ -48,10 +48,12 @@ class TrialFolder:
 
     Args:
         path: its folder; made when it is first written to.
+        durable: whether checkpoints must survive a power failure.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, durable: bool = False) -> None:
         self.path = path
+        self._durable = durable
         self._checkpoints = path / "checkpoints"
 
     @property
@@ -91,7 +93,11 @@ class TrialFolder:
         folder.mkdir()
         try:
             yield folder
+            if self._durable:
+                flush(folder)
             folder.rename(self._checkpoints / name)
+            if self._durable:
+                _flush_one(self._checkpoints)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -118,6 +124,22 @@ class TrialFolder:
         for checkpoint in self.committed():
             discard(checkpoint.path)
         self.sweep()
+
+
+def flush(folder: Path) -> None:
+    """Wait until a folder and all that is in it are on the disk."""
+    for place, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            _flush_one(Path(place, name))
+        _flush_one(Path(place))
+
+
+def _flush_one(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def discard(folder: Path) -> None:

@@ -31,6 +31,7 @@ Every message gives the value, the rule and the place; the same data hangs on th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -209,9 +210,8 @@ class NothingFoundError(RungwiseError):
     def __init__(self, path: str, reasons: Sequence[str]) -> None:
         self.path = path
         self.reasons = tuple(reasons)
-        counted = {reason: self.reasons.count(reason) for reason in dict.fromkeys(self.reasons)}
-        often = sorted(counted, key=lambda reason: -counted[reason])[:5]
-        told = "".join(f"\n  {counted[reason]} ×  {reason}" for reason in often)
+        often = Counter(self.reasons).most_common(5)
+        told = "".join(f"\n  {count} ×  {reason}" for reason, count in often)
         super().__init__(
             f"No trial of {path} has reported a finite value, so there is no best one."
             f"{' What went wrong:' if told else ''}{told}"

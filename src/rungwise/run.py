@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,10 @@ SILENT_SLACK = 1000
 
 ROUNDING = 1e-6
 """The share of a step by which adding up fractions may miss the maximum."""
+
+
+UNWIND: signal.Signals = getattr(signal, "SIGUSR2", signal.SIGTERM)
+"""The signal by which a tuner ends what a worker is training."""
 
 
 class Unwound(BaseException):
@@ -59,6 +64,7 @@ class Leg:
         phase: ``"tune"``, or ``"retrain"`` for the winner.
         seed: a number of the trial's own, the same on every leg.
         folder: where the trial keeps its things.
+        durable: whether checkpoints must survive a power failure.
     """
 
     job: int
@@ -70,6 +76,7 @@ class Leg:
     phase: Phase
     seed: int
     folder: str
+    durable: bool = False
 
 
 class Run:
@@ -112,7 +119,7 @@ class Run:
         self.enough = False
         self._job = leg.job
         self._channel = channel
-        self._files = TrialFolder(self.folder)
+        self._files = TrialFolder(self.folder, durable=leg.durable)
         self._files.sweep()
         found = self._files.latest(at_most=leg.start)
         self.latest: Path | None = None if found is None else found.path

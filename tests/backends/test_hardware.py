@@ -98,9 +98,9 @@ def test_no_use_for_gpus_hides_them():
     ("workers", "share", "argument", "rule"),
     [
         (1, 5, "gpus_per_worker", "there must be so many: 4 GPUs found"),
-        (5, 1, "workers", "5 × 1 GPUs are more than the 4 found"),
-        (3, 2, "workers", "3 × 2 GPUs are more than the 4 found"),
-        (9, 0.5, "workers", r"9 × 0\.5 GPUs are more than the 4 found"),
+        (5, 1, "workers", "5 × 1 GPUs do not fit on the 4 found: there is room for 4"),
+        (3, 2, "workers", "3 × 2 GPUs do not fit on the 4 found: there is room for 2"),
+        (9, 0.5, "workers", r"9 × 0\.5 GPUs do not fit on the 4 found: there is room for 8"),
         (1, 1.5, "gpus_per_worker", "a whole number, or a fraction below 1"),
         (1, -1, "gpus_per_worker", "at least 0"),
         (1, float("nan"), "gpus_per_worker", "finite"),
@@ -147,7 +147,16 @@ def test_what_was_given_is_handed_on_as_it_is_spelled(monkeypatch, variable, exp
 def test_otherwise_the_devices_of_the_system_count(monkeypatch):
     names = ("nvidia10", "nvidia2", "nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-caps")
     monkeypatch.setattr(Path, "glob", lambda *_: [Path("/dev", name) for name in names])
-    assert hardware.gpus() == ("0", "2", "10")
+    assert hardware.gpus() == ("0", "1", "2")  # as CUDA counts them
+
+
+@pytest.mark.parametrize("share", [0.6, 0.4, 0.3])
+def test_no_device_is_shared_by_more_than_it_holds(share):
+    devices = [str(number) for number in range(8)]
+    shares = [variables[hardware.VISIBLE] for variables in share_out("auto", share, devices=devices)]
+    most = max(shares.count(device) for device in devices)
+    assert most * share <= 1
+    assert len(shares) == 8 * most
 
 
 # -- threads and processors --------------------------------------------------------------------

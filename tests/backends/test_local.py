@@ -189,7 +189,9 @@ def test_a_settled_job_owes_nothing(crew):
     assert isinstance(left, JobEnded)
     _, died = crew.outcome({"code": "run.report(1, loss=1)\nos._exit(1)"})
     assert isinstance(died, JobEnded)
-    assert len(crew.failures) == 2  # but it is known
+    assert crew.failures == []
+    assert len(crew.notices) == 2  # but it is told
+    assert all("after its last report of the leg: " in notice for notice in crew.notices)
 
 
 def test_a_loop_of_ones_own_is_unwound(crew, tmp_path):
@@ -291,7 +293,7 @@ def test_a_job_that_is_silent_too_long_is_ended_and_killed_if_it_must(crew):
     values, ended = crew.finish(crew.start({"code": chatty}, until=8), until=7)
     assert (len(values), type(ended)) == (7, JobEnded)  # longer in all, but heard of
     pid = crew.backend.views()[0].pid
-    deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)"
+    deaf = "signal.signal(signal.SIGUSR2, signal.SIG_IGN)\ntime.sleep(60)"
     _, failed = crew.outcome({"code": deaf})
     assert failed.reason == "nothing was heard of it for 0.5 s (report_timeout)"
     assert crew.backend.views()[0].pid != pid

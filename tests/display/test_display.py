@@ -196,6 +196,26 @@ def test_events_hold_what_json_can_hold():
     assert json.loads(last)["best"]["config"] == {"far": None, "odd": [1, "{2}"], "name": "ε"}
 
 
+def test_the_safety_net_of_an_open_end_is_no_maximum():
+    """Studies without a maximum carry one in their scheduler; nobody is to see it."""
+    recipe = rw.PASHA(max_resource=59_049)
+    log = log_of(rw.PASHA(max_resource=81))
+    engine = Engine(Study(recipe, Limits(trials=64), initial=[{"x": 1}]))
+    out = io.StringIO()
+    EventDisplay(out, timer=Clock()).begin(snapshot_of(engine, open_ended=True))
+    assert json.loads(out.getvalue())["max_resource"] is None
+    assert words.recipe(snapshot_of(engine)) == "PASHA up to 59,049"
+    assert words.recipe(snapshot_of(engine, open_ended=True)) == "PASHA open-ended"
+    for make in (LineDisplay, EventDisplay):
+        told = {}
+        for is_open in (False, True):
+            out = io.StringIO()
+            make(out, timer=Clock()).end(snapshot_of(rw.replay(log), open_ended=is_open), "over")
+            told[is_open] = out.getvalue().lower()
+        assert "asha" in told[False].replace('"asha": null', "").replace("pasha", "")
+        assert "asha" not in told[True].replace('"asha": null', "").replace("pasha", "")
+
+
 def test_quiet_is_quiet(capsys):
     shown = QuietDisplay()
     snapshot = snapshot_of(empty())

@@ -55,7 +55,7 @@ def test_estimates_hold_the_truth_between_them():
         assert tested > 10
 
 
-def estimated(limits, recipe=None, *, late=0):
+def estimated(limits, recipe=None, *, late=0, **fields):
     """After 4 trials of one unit each in 4 seconds, on one worker that was late to start."""
     recipe = rw.FixedResource(1) if recipe is None else recipe
     engine = Engine(Study(recipe, limits, initial=[{"x": n} for n in range(99)]))
@@ -65,7 +65,7 @@ def estimated(limits, recipe=None, *, late=0):
         job = engine.handle(JobRequested(second)).job
         engine.handle(Reported(job.id, 1, 0.5, second, 2.0))
         engine.handle(JobEnded(job.id, second))
-        left = estimator.left(snapshot_of(engine, float(second), workers=1))
+        left = estimator.left(snapshot_of(engine, float(second), workers=1, **fields))
     return left
 
 
@@ -78,6 +78,16 @@ def test_budgets_bound_the_estimate():
     assert estimated(Limits(trials=10, target=0.1)) == Left(0.0, 7.0)
     assert estimated(Limits(target=0.1)) == Left()
     assert estimated(Limits(trials=9), rw.PASHA()).high is None
+
+
+def test_the_safety_net_of_an_open_end_bounds_nothing():
+    recipe = rw.PASHA(max_resource=59_049)
+    bounded = estimated(Limits(trials=9), recipe)
+    left = estimated(Limits(trials=9), recipe, open_ended=True)
+    assert bounded.high > left.low > 0
+    assert left == Left(bounded.low, None)
+    assert str(left).startswith("at least ")
+    assert estimated(Limits(trials=9, seconds=5), recipe, open_ended=True).high == 1.0
 
 
 def test_the_time_it_takes_to_start_workers_says_nothing_about_speed():
@@ -125,6 +135,9 @@ def test_asha_is_not_compared_with_itself_nor_with_the_open_end():
     for recipe in (rw.ASHA(max_resource=81), rw.PASHA()):
         assert Watch(Clock()).saved(snapshot_of(rw.replay(log_of(recipe))), now=True) is None
     assert Watch(Clock()).saved(snapshot_of(all_failed()), now=True) is None
+    bounded = rw.replay(log_of(rw.PASHA(max_resource=81)))
+    assert Watch(Clock()).saved(snapshot_of(bounded), now=True) is not None
+    assert Watch(Clock()).saved(snapshot_of(bounded, open_ended=True), now=True) is None
 
 
 # -- words ------------------------------------------------------------------------------------

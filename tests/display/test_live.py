@@ -80,6 +80,10 @@ def test_the_ladder_shows_the_ceiling_on_top_and_what_lies_beyond():
         assert levels == [level for level in (81, 27, 9, 3, 1) if level <= ceiling]
         assert any("not needed so far" in line for line in lines) == (ceiling < 81)
     assert any("open-ended" in line for line in drawn(snapshot_of(empty(rw.PASHA()))))
+    lines = drawn(snapshot_of(empty(rw.PASHA(max_resource=59_049)), open_ended=True))
+    assert "PASHA open-ended" in lines[0]
+    assert any(line.split() == ["⋯", "open-ended"] for line in lines)
+    assert not any("59,049" in line or "not needed" in line for line in lines)
 
 
 def test_bars_show_even_one_in_thousands():

@@ -216,12 +216,11 @@ def forking(config, run):
 
 def forking_and_dying(config, run):
     """The first leg of the first trial leaves a child that holds its socket, and is killed."""
-    first = not (FOLDER / "died").exists()
-    for epoch in epochs(config, run):
-        if epoch == 1 and first and run.trial == 0:
-            (FOLDER / "died").touch()
-            _child()
-            os.kill(os.getpid(), signal.SIGKILL)
+    if run.trial == 0 and not (FOLDER / "died").exists():
+        (FOLDER / "died").touch()
+        _child()
+        os.kill(os.getpid(), signal.SIGKILL)
+    steady(config, run)
 
 
 def daemons(config, run):

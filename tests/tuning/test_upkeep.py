@@ -28,8 +28,8 @@ TRIALS = [
     trial(6, State.LOST, 0, 9.0),
     trial(7, State.PAUSING, 0, 9.0),
 ]
-LEAST_FIRST = [5, 4, 3, 2, 1]
-"""The done from the lowest rung up, then the waiting, on a rung the worst first; never the busy."""
+LEAST_FIRST = [5, 3, 2, 1, 4]
+"""What failed, then from the lowest rung up, on a rung the worst first; never the busy."""
 
 
 def fill(folder, numbers, size=100):
@@ -53,6 +53,14 @@ def test_the_least_promising_go_first(tmp_path, gone):
     assert standing(tmp_path) == expected
     assert upkeep.total == 100 * len(expected)
     assert all("checkpoint quota: removed those of" in text for text in told)
+
+
+def test_leaders_lose_theirs_last_of_all(tmp_path):
+    fill(tmp_path, range(8))
+    Upkeep(
+        tmp_path, TRIALS, quota=450, notice=lambda _: None, keep=3
+    )  # 4 is the best but one, and 5 too, though it failed
+    assert standing(tmp_path) == [0, 4, 6, 7]
 
 
 def test_those_being_trained_keep_theirs_whatever_the_quota_says(tmp_path):

@@ -65,3 +65,9 @@ class Backend(Protocol):
         It may come back empty-handed (a signal, a tick of the clock, nothing runs).
         """
         ...
+
+
+def legible(text: str, limit: int) -> str:
+    """Text that any file can hold, and not too much of it: the end says most."""
+    clean = text.encode("utf-8", "backslashreplace").decode()
+    return clean if len(clean) <= limit else "…" + clean[1 - limit :]

@@ -23,6 +23,7 @@ THREAD_VARIABLES = (
 """Where numerical libraries read how many threads they may start."""
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+_DEVICE = re.compile(r"nvidia\d+")
 
 
 def cores() -> int:
@@ -51,8 +52,9 @@ def gpus() -> tuple[str, ...]:
         names = (name.strip() for name in given.split(","))
         # CUDA itself looks no further than the first -1.
         return tuple(name for name in takewhile(lambda name: name != "-1", names) if name)
-    devices = (re.fullmatch(r"nvidia(\d+)", path.name) for path in Path("/dev").glob("nvidia*"))
-    return tuple(str(number) for number in sorted(int(found[1]) for found in devices if found))
+    # CUDA numbers the devices it sees from 0 on, whatever the numbers of their files are.
+    devices = [path for path in Path("/dev").glob("nvidia*") if _DEVICE.fullmatch(path.name)]
+    return tuple(str(number) for number in range(len(devices)))
 
 
 def share_out(
@@ -99,24 +101,33 @@ def _number(workers: Any, share: float | None, devices: Sequence[str]) -> int:
         if workers != "auto":
             rule = "it must be a whole number of at least 1, or 'auto'"
             raise InvalidArgumentError("workers", workers, rule)
-        if devices and share != 0:
-            return max(1, math.floor(len(devices) / (share or 1) + 1e-9))
-        return cores()
+        return _places(share or 1, devices) if devices and share != 0 else cores()
     number = whole("workers", workers, at_least=1)
-    if share and number * share > len(devices) + 1e-9:
-        rule = f"{number} × {share:g} GPUs are more than the {len(devices)} found"
+    if share and number > _places(share, devices):
+        rule = (
+            f"{number} × {share:g} GPUs do not fit on the {len(devices)} found: there is room for "
+            f"{_places(share, devices)}"
+        )
         raise InvalidArgumentError("workers", workers, rule)
     return number
+
+
+def _places(share: float, devices: Sequence[str]) -> int:
+    """How many shares the devices hold; a share below 1 lies on one device."""
+    if share < 1:
+        return len(devices) * _on_a_device(share)
+    return len(devices) // int(share)
+
+
+def _on_a_device(share: float) -> int:
+    return math.floor(1 / share + 1e-9)
 
 
 def _slice(devices: Sequence[str], share: float, worker: int) -> Sequence[str]:
     if share == 0:
         return ()
     if share < 1:
-        # Fill one device before the next; the last may be shared by one more when shares
-        # do not divide it.
-        a_device = math.floor(1 / share + 1e-9)
-        return (devices[min(worker // a_device, len(devices) - 1)],)
+        return (devices[worker // _on_a_device(share)],)  # one device is filled before the next
     first = worker * int(share)
     return devices[first : first + int(share)]
 

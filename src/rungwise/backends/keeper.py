@@ -23,10 +23,13 @@ LINGER = 8.0
 def main() -> None:
     """Follow ``+group`` and ``-group`` lines until there are no more, then kill what is left.
 
-    The folder given as argument, with what the tuner has written for its workers, goes as well.
+    The folders given as arguments, with what the tuner has written for its workers, go as well.
+    A line ``.`` says that all is in order: then nothing is done.
     """
     groups: set[int] = set()
     for line in sys.stdin:
+        if line[:1] == ".":
+            return
         sign, group = line[:1], int(line[1:])
         if sign == "+":
             groups.add(group)
@@ -39,7 +42,8 @@ def main() -> None:
     deadline = time.monotonic() + LINGER
     while not all(map(_gone, groups)) and time.monotonic() < deadline:
         time.sleep(0.01)
-    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    for folder in sys.argv[1:]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _gone(group: int) -> bool:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.backends import keeper
-from rungwise.backends.base import Fact, Failure
+from rungwise.backends.base import Fact, Failure, legible
 from rungwise.backends.hardware import environment
 from rungwise.backends.process import WorkerProcess
 from rungwise.core.decisions import CONTINUE, Decision, Job
@@ -35,6 +35,9 @@ STILLBORN = 3
 """So many times the number of workers die in a row before they are ready: the study gives up."""
 
 HALTED = "it was halted"
+
+REASON, TRACE = 500, 16 * 1024
+"""How many characters are kept of what an exception says, and of its traceback."""
 
 
 def _ignore(*_: Any) -> None:
@@ -63,6 +66,8 @@ class Options:
         trial_timeout: the longest a job may run, in seconds.
         report_timeout: the longest between two signs of life of a job, in seconds.
         grace: seconds between the request to end and the kill.
+        inherit: file descriptors that must stay open until no worker is left: locks.
+        temporary: folders that go with the tuner, should it be killed.
     """
 
     shares: Sequence[Mapping[str, str]]
@@ -71,6 +76,7 @@ class Options:
     report_timeout: float | None = None
     grace: float = 5.0
     inherit: Sequence[int] = field(default=())
+    temporary: Sequence[str] = field(default=())
 
 
 class LocalBackend:
@@ -197,9 +203,7 @@ class LocalBackend:
             worker.bury()
         self._processes.clear()
         self._by_job.clear()
-        if self._keeper.stdin is not None:
-            self._keeper.stdin.close()
-        self._keeper.wait()
+        self._dismiss_keeper()
         self._selector.close()
         os.close(self._wake)
         os.close(self._woken)
@@ -220,8 +224,9 @@ class LocalBackend:
             self._selector.unregister(worker.output)
 
     def _start_keeper(self) -> subprocess.Popen[str]:
+        folders = [self._folder.name, *self._options.temporary]
         return subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-S", "-E", str(Path(keeper.__file__)), self._folder.name],
+            [sys.executable, "-S", "-E", str(Path(keeper.__file__)), *folders],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -229,6 +234,19 @@ class LocalBackend:
             pass_fds=list(self._options.inherit),
             start_new_session=True,
         )
+
+    def _dismiss_keeper(self) -> None:
+        # Told, and not only by the end of its pipe: a process that was forked from this one
+        # meanwhile may hold the other end for as long as it likes.
+        with suppress(OSError):
+            if self._keeper.stdin is not None:
+                self._keeper.stdin.write(".\n")
+                self._keeper.stdin.close()
+        try:
+            self._keeper.wait(timeout=self._options.grace)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
 
     def _tell_keeper(self, line: str) -> None:
         try:
@@ -257,16 +275,16 @@ class LocalBackend:
             worker.started = worker.heard  # loading is not training
         elif kind == "unfit":
             raise WorkerStartError(*rest)
-        elif job is None:
-            pass
+        elif job is None or rest[0] != job.id:
+            pass  # of a job that has left
         elif kind == "report":
-            self._reported(worker, job, rest, facts)
+            self._reported(worker, job, rest[1:], facts)
         elif kind == "saved":
-            self._hooks.saved(job.trial, *rest)
+            self._hooks.saved(job.trial, *rest[1:])
         elif kind == "notice":
-            self._hooks.notice(rest[0])
+            self._hooks.notice(rest[1])
         elif kind == "failed":
-            self._left(worker, facts, *rest)
+            self._left(worker, facts, *rest[1:])
         elif kind == "ended":
             self._left(worker, facts)
 
@@ -311,14 +329,15 @@ class LocalBackend:
         return JobEnded(job.id, self.now)
 
     def _failure(self, worker: WorkerProcess, job: Job, reason: str, trace: str) -> Fact:
+        now, reason, trace = self.now, legible(reason, REASON), legible(trace, TRACE)
+        if worker.settled or worker.recalled:
+            # It had been told to leave: whatever went wrong afterwards, its report stands.
+            self._hooks.notice(f"trial {job.trial}, after its last report of the leg: {reason}")
+            return JobEnded(job.id, now) if worker.settled else JobLost(job.id, now)
         output = worker.last_output
-        now = self.now
         failure = Failure(job.id, job.trial, worker.resource, now, reason, trace, output)
         again = self._hooks.may_retry(failure)
         self._hooks.failed(failure)
-        if worker.settled or worker.recalled:
-            # It had been told to leave: whatever went wrong afterwards, its report stands.
-            return JobEnded(job.id, now) if worker.settled else JobLost(job.id, now)
         return JobLost(job.id, now) if again else JobFailed(job.id, reason, now)
 
     def _died(self, worker: WorkerProcess, facts: list[Fact]) -> None:

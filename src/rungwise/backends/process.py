@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rungwise.core.decisions import Job
+from rungwise.run import UNWIND
 
 TAIL = 16 * 1024
 """How many of the last bytes of output are kept of a job, for the record of its failure."""
@@ -71,8 +72,9 @@ class WorkerProcess:
         ours, theirs = socket.socketpair()
         output, theirs_output = os.pipe()
         try:
+            path = json.dumps([str(place) for place in sys.path])
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-c", _START, str(theirs.fileno()), json.dumps(sys.path)],
+                [sys.executable, "-c", _START, str(theirs.fileno()), path],
                 stdin=subprocess.DEVNULL,
                 stdout=theirs_output,
                 stderr=theirs_output,
@@ -186,7 +188,7 @@ class WorkerProcess:
 
     def ask_to_end(self) -> None:
         """Unwind what it runs."""
-        self._signal(signal.SIGTERM)
+        self._signal(UNWIND)
 
     def kill(self) -> None:
         """End it and all it has started, now."""

@@ -1,8 +1,9 @@
 """A worker process: one training function, loaded once, and one leg after another.
 
-It talks to the tuner over a socket in lines of JSON. To the tuner: ``["ready"]``, ``["report",
-resource, value, extras]``, ``["saved", resource, bytes]``, ``["notice", text]``, ``["ended"]``,
-``["failed", reason, trace]``, ``["unfit", reason, trace]``. From it: a leg to run, and after each
+It talks to the tuner over a socket in lines of JSON. To the tuner: ``["ready"]``, ``["unfit",
+reason, trace]``, and with the number of the job ``["report", job, resource, value, extras]``,
+``["saved", job, resource, bytes]``, ``["notice", job, text]``, ``["ended", job]``, ``["failed",
+job, reason, trace]``. From it: a leg to run, and after each
 report ``true`` (train on) or ``false`` (enough). When the tuner is gone the worker ends.
 """
 
@@ -16,14 +17,15 @@ import pickle
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, TextIO
 
-from rungwise.run import Leg, Run, Unwound
+from rungwise.run import UNWIND, Leg, Run, Unwound
 
 Train = Callable[[dict[str, Any], Run], Any]
 
@@ -34,9 +36,13 @@ class Line:
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
         self._pending = b""
+        self._owner = os.getpid()
 
     def tell(self, *message: Any) -> None:
         """Send a message; without a tuner there is nothing left to do."""
+        if os.getpid() != self._owner:
+            # A child that training forked has come out of its function: it must not speak for us.
+            os._exit(0)
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
@@ -55,33 +61,56 @@ class Line:
         line, _, self._pending = self._pending.partition(b"\n")
         return json.loads(line)
 
-    # -- the channel of a run ------------------------------------------------------------------
+
+class LegChannel:
+    """How the run of one leg talks to the tuner; once the leg has ended nothing gets through.
+
+    Args:
+        line: the socket.
+        job: the number of the job, which every message carries.
+    """
+
+    def __init__(self, line: Line, job: int) -> None:
+        self._line = line
+        self._job = job
+        self._turn = threading.Lock()  # a report and its answer belong together
+        self.open = True
 
     def report(self, resource: float, value: float, extras: Mapping[str, float]) -> bool:
         """Tell a report, and wait until it is in the log."""
-        self.tell("report", resource, value, extras)
-        return self.hear() is True
+        with self._turn:
+            self._tell("report", resource, value, extras)
+            return self._line.hear() is True
 
     def saved(self, resource: float, size: int) -> None:
         """Tell that a checkpoint was committed."""
-        self.tell("saved", resource, size)
+        self._tell("saved", resource, size)
 
     def notice(self, text: str) -> None:
         """Tell something a person should know."""
-        self.tell("notice", text)
+        self._tell("notice", text)
+
+    def _tell(self, kind: str, *rest: Any) -> None:
+        if not self.open:
+            raise Unwound  # a thread that has outlived its leg
+        self._line.tell(kind, self._job, *rest)
 
 
 class Stopper:
-    """Turns SIGTERM into :class:`Unwound` while a leg runs, and into the end otherwise."""
+    """Turns the signal to unwind into :class:`Unwound` while a leg runs, else into the end.
+
+    It is not SIGTERM: children that training forks inherit handlers, and process pools end their
+    children by SIGTERM.
+    """
 
     def __init__(self) -> None:
         self.armed = False
         self.listen()
 
     def listen(self) -> None:
-        """Take the signals, whoever has taken them since."""
-        signal.signal(signal.SIGTERM, self._stop)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        """Take the signal, whoever has taken it since."""
+        signal.signal(UNWIND, self._stop)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         if self.armed:
@@ -129,7 +158,10 @@ def main(descriptor: int) -> None:
         leg, config = Leg(**order["leg"]), order["config"]
         surroundings.restore()
         stopper.listen()
-        line.tell(*_serve(train, config, leg, line, stopper))
+        channel = LegChannel(line, leg.job)
+        kind, *rest = _serve(train, config, leg, channel, stopper)
+        channel.open = False
+        line.tell(kind, leg.job, *rest)
 
 
 def _prepare(line: Line) -> Train:
@@ -141,18 +173,38 @@ def _prepare(line: Line) -> Train:
             importlib.import_module(name)
         payload = Path(setup["function"]).read_bytes()
         train: Train = pickle.loads(payload)  # noqa: S301 - written by the tuner that started us
+        _furnish(train)
     except BaseException as error:  # noqa: BLE001 - whatever the user's modules raise
         line.tell("unfit", _told(error), traceback.format_exc())
         _leave()
     return train
 
 
+def _furnish(train: Any) -> None:
+    """Put what came with a function into the module it came from.
+
+    A function of a script comes whole, with the classes it uses; these say that they belong to
+    ``__main__``, and whoever pickles one of their objects looks for them there.
+    """
+    while hasattr(train, "func"):  # functools.partial
+        train = train.func
+    function: Any = train if hasattr(train, "__globals__") else vars(type(train)).get("__call__")
+    values = getattr(function, "__globals__", None)
+    name = getattr(function, "__module__", None)
+    if values is None or name is None:
+        return
+    module = sys.modules.setdefault(name, ModuleType(name))
+    if vars(module) is not values:  # else it was imported, and has all
+        own = {key: value for key, value in values.items() if not key.startswith("__")}
+        vars(module).update(own, **{function.__name__: function} if function is train else {})
+
+
 def _serve(
-    train: Train, config: dict[str, Any], leg: Leg, line: Line, stopper: Stopper
+    train: Train, config: dict[str, Any], leg: Leg, channel: LegChannel, stopper: Stopper
 ) -> tuple[str, ...]:
     """Run a leg; the message that tells how it ended."""
     try:
-        run = Run(leg, line)
+        run = Run(leg, channel)
         stopper.armed = True
         train(config, run)
         stopper.armed = False

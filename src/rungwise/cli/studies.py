@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from rungwise.cli import summary
 from rungwise.cli.console import grid, out, progress
+from rungwise.cli.summary import line
 from rungwise.cli.tune import AsJson, Function, Study, trainable_of
-from rungwise.errors import InvalidArgumentError, LogInUseError, RungwiseError
+from rungwise.errors import (
+    InvalidArgumentError,
+    LogInUseError,
+    LogUnavailableError,
+    RungwiseError,
+)
 from rungwise.storage.locking import FileLock
 from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import StudyFile, files_of
@@ -26,6 +31,9 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to
 What = Annotated[str, typer.Option(help="reports (one a row) or trials.")]
 Resource = Annotated[int | None, typer.Option(help="How far; the study's maximum if not.", min=1)]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+SUFFIXES = ("", "-wal", "-shm", ".lock")
+"""What the files of a study have at the end of their names; the first is the study itself."""
 
 
 def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson = False) -> None:
@@ -53,7 +61,7 @@ def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson
         for found in file.retrains():
             console.print(
                 f"Retrained trial {found['trial']} to {found['resource']:g}: "
-                f"{escape(result.metric)} = {found['value']:.6g} {_metrics(found['metrics'])}"
+                f"{line(result.metric)} = {found['value']:.6g} {_metrics(found['metrics'])}"
             )
 
 
@@ -61,22 +69,22 @@ def list_studies(folder: Folder = Path(), as_json: AsJson = False) -> None:
     """The studies in a folder, and how each stands."""
     if not folder.is_dir():
         raise InvalidArgumentError("folder", str(folder), "there must be such a folder")
-    lines = [_line(path) for path in sorted(folder.iterdir()) if is_study(path)]
+    found = [_line(path) for path in sorted(folder.iterdir()) if is_study(path)]
     if as_json:
-        typer.echo(summary.as_line({"studies": lines}))
+        typer.echo(summary.as_line({"studies": found}))
         return
     console = out()
-    if not lines:
-        console.print(f"There is no study in {escape(str(folder.absolute()))}.", soft_wrap=True)
+    if not found:
+        console.print(f"There is no study in {line(str(folder.absolute()))}.", soft_wrap=True)
         return
     shown = grid(console, "Studies")
     for name in ("study", "state", "trials", "reports", "best", "spent"):
         shown.add_column(name, justify="left" if name in ("study", "state") else "right")
-    for line in lines:
-        best = "-" if line["best"] is None else f"{line['metric']} = {line['best']:.6g}"
-        counts = (str(line[name]) for name in ("trials", "reports"))
-        spent = "" if line["spent"] is None else f"{line['spent']:g}"
-        shown.add_row(escape(line["study"]), escape(line["state"]), *counts, escape(best), spent)
+    for row in found:
+        best = "-" if row["best"] is None else f"{row['metric']} = {row['best']:.6g}"
+        counts = (str(row[name]) for name in ("trials", "reports"))
+        spent = "" if row["spent"] is None else f"{row['spent']:g}"
+        shown.add_row(line(row["study"]), line(row["state"]), *counts, line(best), spent)
     console.print(shown)
 
 
@@ -95,12 +103,16 @@ def export(
     if as_csv + as_json + as_parquet > 1:
         rule = "choose one of --csv, --json and --parquet"
         raise InvalidArgumentError("format", "several", rule)
+    if as_parquet and output is None:
+        output = study.with_suffix(".parquet")
+    if output is not None:
+        _check_output(study, output)
     chosen: Any = what
     rows = exports.rows_of(study, chosen)
     if as_parquet:
-        path = study.with_suffix(".parquet") if output is None else output
-        exports.to_parquet(rows, path)
-        typer.echo(f"{len(rows)} rows in {path}", err=True)
+        assert output is not None
+        exports.to_parquet(rows, output)
+        typer.echo(f"{len(rows)} rows in {output}", err=True)
         return
     text = exports.to_json(rows) if as_json else exports.to_csv(rows)
     if output is None:
@@ -138,16 +150,20 @@ def retrain(
     console = out()
     console.print(
         f"Trial {found.trial}, trained from scratch to {found.resource:g} in {found.seconds:.1f} s:"
-        f" {escape(result.metric)} = {found.value:.6g} {_metrics(found.metrics)}"
+        f" {line(result.metric)} = {found.value:.6g} {_metrics(found.metrics)}"
     )
     if found.checkpoint is not None:
-        console.print(f"checkpoint: {escape(str(found.checkpoint))}", soft_wrap=True)
+        console.print(f"checkpoint: {line(str(found.checkpoint))}", soft_wrap=True)
 
 
 def delete(study: Study, yes: Yes = False) -> None:
     """Delete a study with its checkpoints and outputs; it asks first."""
     if not is_study(study):
         raise InvalidArgumentError("study", str(study), "it must be a study file of rungwise")
+    if study.is_symlink():
+        rule = f"it is a link: delete the study itself, {study.resolve()}"
+        raise InvalidArgumentError("study", str(study), rule)
+    study = study.resolve()
     lock = FileLock(_beside(study, ".lock"))
     if lock.held():
         raise LogInUseError(str(study), lock.holder())
@@ -155,10 +171,26 @@ def delete(study: Study, yes: Yes = False) -> None:
     also = f" and all that is in {files}" if files.exists() else ""
     if not yes:
         typer.confirm(f"Delete {study}{also}?", abort=True)
-    for suffix in ("", "-wal", "-shm", ".lock"):
-        _beside(study, suffix).unlink(missing_ok=True)
-    shutil.rmtree(files, ignore_errors=True)
+    _delete(study, lock)
     typer.echo(f"Deleted {study}.")
+
+
+def _delete(study: Path, lock: FileLock) -> None:
+    """Delete a study under its lock, so that no tuner begins to write to what is going away."""
+    try:
+        taken = lock.take()
+    except OSError as error:
+        raise LogUnavailableError(str(study), str(error)) from error
+    if not taken:
+        raise LogInUseError(str(study), lock.holder())
+    try:
+        for suffix in SUFFIXES[:-1]:
+            _beside(study, suffix).unlink(missing_ok=True)
+        shutil.rmtree(files_of(study), ignore_errors=True)
+        # Last, and while it is held: removed after its release, it might be another's by then.
+        _beside(study, ".lock").unlink(missing_ok=True)
+    finally:
+        lock.release()
 
 
 def is_study(path: Path) -> bool:
@@ -171,20 +203,29 @@ def is_study(path: Path) -> bool:
     return header[:6] == b"SQLite" and header[68:72] == APPLICATION.to_bytes(4, "big")
 
 
+def _check_output(study: Path, output: Path) -> None:
+    """A table must not be written over the study, nor over what belongs to it."""
+    own = {_beside(study.resolve(), suffix) for suffix in SUFFIXES}
+    own |= {_beside(study, suffix).resolve() for suffix in SUFFIXES}
+    target = output.resolve()
+    if target in own or files_of(study).resolve() in target.parents:
+        raise InvalidArgumentError("--output", str(output), "it belongs to the study itself")
+
+
 def _beside(study: Path, suffix: str) -> Path:
     return study.with_name(study.name + suffix)
 
 
 def _line(path: Path) -> dict[str, Any]:
-    line: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
-    line |= {"best": None, "spent": None}
+    row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
+    row |= {"best": None, "spent": None}
     try:
         result = load(path)
     except RungwiseError as error:
-        return {**line, "state": f"cannot be read: {error}"}
+        return {**row, "state": f"cannot be read: {error}"}
     running = FileLock(_beside(path, ".lock")).held()
     return {
-        **line,
+        **row,
         "state": "running" if running else "ended" if result.ended else "to be resumed",
         "metric": result.metric,
         "trials": result.trials,
@@ -195,4 +236,4 @@ def _line(path: Path) -> dict[str, Any]:
 
 
 def _metrics(metrics: dict[str, float] | Any) -> str:
-    return escape(", ".join(f"{name} = {value:.6g}" for name, value in metrics.items()))
+    return line(", ".join(f"{name} = {value:.6g}" for name, value in metrics.items()))

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from rungwise import views
 from rungwise.cli.console import grid
+from rungwise.display.text import jsonable, plain
 from rungwise.errors import RungwiseError
 from rungwise.tuning.result import TuningResult
 
@@ -69,14 +70,14 @@ def print_summary(console: Console, result: TuningResult) -> None:
     else:
         best = result.best
         console.print(
-            f"[bold]Best: {escape(result.metric)} = {best.value:.6g}[/bold] at resource "
+            f"[bold]Best: {line(result.metric)} = {best.value:.6g}[/bold] at resource "
             f"{best.resource:g}, trial {best.trial}"
         )
         for name, value in best.config.items():
-            console.print(f"  {escape(name)} = {escape(repr(value))}", soft_wrap=True)
+            console.print(f"  {line(name)} = {line(repr(value))}", soft_wrap=True)
         if best.checkpoint is not None:
-            console.print(f"  checkpoint: {escape(str(best.checkpoint))}", soft_wrap=True)
-    console.print(escape(result.why))
+            console.print(f"  checkpoint: {line(str(best.checkpoint))}", soft_wrap=True)
+    console.print(line(result.why))
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""
     console.print(
         f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "
@@ -94,11 +95,11 @@ def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row.config))
     shown.add_column("#", justify="right")
     shown.add_column("trial", justify="right")
-    shown.add_column(escape(result.metric), justify="right")
+    shown.add_column(line(result.metric), justify="right")
     shown.add_column("at", justify="right")
     shown.add_column("state")
     for name in names:
-        shown.add_column(escape(name), justify="right", overflow="fold")
+        shown.add_column(line(name), justify="right", overflow="fold")
     for row in rows:
         shown.add_row(
             str(row.rank),
@@ -106,7 +107,7 @@ def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
             "-" if row.value is None else f"{row.value:.6g}",
             "-" if row.resource is None else f"{row.resource:g}",
             row.state,
-            *(escape(_short(row.config.get(name))) for name in names),
+            *(line(_short(row.config.get(name))) for name in names),
         )
     console.print(shown)
 
@@ -115,7 +116,7 @@ def print_rungs(console: Console, result: TuningResult) -> None:
     """Who stands where."""
     shown = grid(console, "Rungs")
     for name in ("level", "reached it", "wait there", "on the way", f"best {result.metric}"):
-        shown.add_column(escape(name), justify="right")
+        shown.add_column(line(name), justify="right")
     ceiling = views.ceiling(result.engine)
     for rung in views.rungs(result.engine):
         mark = " ← ceiling" if rung.level == ceiling else ""
@@ -134,7 +135,7 @@ def print_failures(console: Console, result: TuningResult, limit: int = 5) -> No
     reasons = [failure.reason for failure in result.failures]
     often = sorted(dict.fromkeys(reasons), key=lambda reason: -reasons.count(reason))
     for reason in often[:limit]:
-        console.print(f"  {reasons.count(reason)} × {escape(reason)}", soft_wrap=True)
+        console.print(f"  {reasons.count(reason)} × {lines(reason)}", soft_wrap=True)
 
 
 def print_trial(console: Console, result: TuningResult, number: int) -> None:
@@ -142,25 +143,35 @@ def print_trial(console: Console, result: TuningResult, number: int) -> None:
     engine = result.engine
     trial = engine.trials[number]
     sign = 1.0 if result.goal == "min" else -1.0
-    for line in trial.story(engine.jobs_of(number), sign):
-        console.print(escape(line), soft_wrap=True)
+    for sentence in trial.story(engine.jobs_of(number), sign):
+        console.print(lines(sentence), soft_wrap=True)
     curve = ", ".join(f"{resource:g}: {value:.6g}" for resource, value in result.curve(number))
-    console.print(f"{escape(result.metric)} at {curve}" if curve else "no reports", soft_wrap=True)
+    console.print(f"{line(result.metric)} at {curve}" if curve else "no reports", soft_wrap=True)
     for failure in result.failures:
         if failure.trial == number:
             console.print(
                 f"[bold]job {failure.job} failed at resource {failure.resource:g}:[/bold] "
-                f"{escape(failure.reason)}",
+                f"{lines(failure.reason)}",
                 soft_wrap=True,
             )
             for text in (failure.trace, failure.output):
                 if text.strip():
-                    console.print(escape(text.rstrip()), soft_wrap=True)
+                    console.print(lines(text.rstrip()), soft_wrap=True)
 
 
 def as_line(document: dict[str, Any]) -> str:
-    """A document as one line of JSON."""
-    return json.dumps(document, allow_nan=False)
+    """A document as one line of JSON; what is not finite is null."""
+    return json.dumps(jsonable(document), allow_nan=False)
+
+
+def lines(text: str) -> str:
+    """Text that a trial may have written, safe for a terminal and for rich; ends of line stay."""
+    return escape(plain(text))
+
+
+def line(text: str) -> str:
+    """The same in one line."""
+    return lines(text).replace("\n", " ")
 
 
 def _short(value: Any) -> str:

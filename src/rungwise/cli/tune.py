@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.cli.console import out
-from rungwise.cli.summary import as_line, document_of, print_leaderboard, print_summary
+from rungwise.cli.summary import as_line, document_of, line, print_leaderboard, print_summary
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
 from rungwise.scripts import script_of
 from rungwise.specification import choices, load_function, read_space, read_study
 from rungwise.specification.functions import is_reference
+from rungwise.storage.study_file import shown
 from rungwise.tuning import api
 from rungwise.tuning.result import TuningResult
 
@@ -29,7 +31,10 @@ Target = Annotated[str, typer.Argument(help=_TARGET)]
 Study = Annotated[Path, typer.Argument(help="The study file.")]
 SpaceFile = Annotated[Path | None, typer.Option(help="The search space, a YAML or JSON file.")]
 Metric = Annotated[str | None, typer.Option(help="What is reported and optimised: accuracy, ….")]
-Goal = Annotated[str | None, typer.Option(help="min or max.")]
+Goal = Annotated[
+    str | None,
+    typer.Option(help="min or max; known for well-known metrics, such as accuracy and test_loss."),
+]
 MaxResource = Annotated[
     int | None, typer.Option(help="The most training for one configuration (epochs, steps, …).")
 ]
@@ -105,7 +110,7 @@ def tune(
 
     rungwise tune study.yaml
 
-    rungwise tune train.py --space space.yaml --metric accuracy --goal max --max-resource 200
+    rungwise tune train.py --space space.yaml --metric accuracy --max-resource 200
     """
     given: dict[str, Any] = {
         "metric": metric,
@@ -130,6 +135,8 @@ def tune(
     }
     arguments = _arguments(target, space)
     arguments.update({name: value for name, value in given.items() if value is not None})
+    if arguments["goal"] is None:
+        arguments["goal"] = _told_goal(arguments["metric"], tell=not (quiet or as_json))
     if any(option is not None for option in (scheduler, ranking, eta, min_resource)):
         arguments["scheduler"] = choices.scheduler(
             scheduler or "pasha",
@@ -183,7 +190,8 @@ def trainable_of(text: str) -> Any:
 def _arguments(target: str, space: Path | None) -> dict[str, Any]:
     """The arguments of tune() that a target gives."""
     if Path(target).suffix.lower() in (".yaml", ".yml", ".json"):
-        arguments = read_study(target)
+        # The metric may be another one on the command line: its goal is looked for afterwards.
+        arguments = {"goal": None, **read_study(target, need_goal=False)}
         if isinstance(arguments["train"], str):
             arguments["train"] = load_function(arguments["train"])
         if space is not None:
@@ -197,6 +205,15 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
     if not is_reference(target):
         train.check(found)
     return {"train": train, "space": found, "metric": None, "goal": None}
+
+
+def _told_goal(metric: str | None, *, tell: bool) -> str | None:
+    """The goal that the metric's name tells; a person is told what was made of it."""
+    goal = None if metric is None else choices.goal_of_metric(metric)
+    if goal is not None and tell:
+        taken = f"the goal is {goal}, taken from the name of the metric, {metric}"
+        typer.echo(f"rungwise: {taken} (--goal says otherwise)", err=True)
+    return goal
 
 
 @contextmanager
@@ -226,8 +243,9 @@ def _finish(result: TuningResult, *, quiet: bool, as_json: bool) -> None:
         print_leaderboard(console, result, 5)
     print_summary(console, result)
     if not quiet:
+        path = line(shlex.quote(shown(result.path)))
         console.print(
-            f"More: rungwise show {result.path} · the winner in full: rungwise retrain "
-            f"{result.path}",
+            f"More: rungwise show {path} · the winner in full: rungwise retrain {path}",
             soft_wrap=True,
+            emoji=False,
         )

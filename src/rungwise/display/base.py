@@ -42,6 +42,7 @@ class Snapshot:
         failures: how many jobs failed so far, retried ones included.
         checkpoints_bytes: how much room the checkpoints take.
         study: where the study is kept, as the user would write it.
+        open_ended: whether no maximum was given; the one in the scheduler is a safety net then.
     """
 
     engine: Engine
@@ -51,6 +52,12 @@ class Snapshot:
     failures: int = 0
     checkpoints_bytes: int = 0
     study: str = ""
+    open_ended: bool = False
+
+    @property
+    def max_resource(self) -> float | None:
+        """How far a trial may be trained; None where that is open."""
+        return None if self.open_ended else self.engine.study.scheduler.max_resource
 
     @property
     def busy(self) -> int:

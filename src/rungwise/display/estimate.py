@@ -136,7 +136,7 @@ def _totals(snapshot: Snapshot, views: list[RungView]) -> tuple[float, float | N
         return trials * average, None
     highest = ceiling(engine)
     stays = _total(ladder, views, trials, math.inf if highest is None else highest)
-    if engine.study.scheduler.max_resource is None:
+    if snapshot.max_resource is None:
         return stays, None
     return stays, _total(ladder, views, trials, math.inf)
 

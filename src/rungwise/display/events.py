@@ -1,30 +1,28 @@
 """JSON lines, for programs: one object a line, each with its kind and the seconds elapsed.
 
-=============  ====================================================================
+=============  =======================================================================
 kind           what it tells
-=============  ====================================================================
-``started``    study, metric, goal, scheduler, max_resource, limits, workers
+=============  =======================================================================
+``started``    study, metric, goal, scheduler, max_resource (null: open), limits, workers
 ``ceiling``    level, reports (how many there had been), why
 ``best``       value, resource, trial, config
 ``progress``   everything that changes, every second
 ``notice``     text
 ``ended``      text, why, and everything of ``progress``
-=============  ====================================================================
+=============  =======================================================================
 """
 
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TextIO
 
 from rungwise import views
 from rungwise.display.base import Snapshot
-from rungwise.display.text import Pen
+from rungwise.display.text import Pen, jsonable
 from rungwise.display.watch import Clock, Watch
 
 LOOK, PERIOD = 0.25, 1.0
@@ -60,7 +58,7 @@ class EventDisplay:
             metric=snapshot.metric,
             goal=study.goal,
             scheduler=type(study.scheduler).__name__,
-            max_resource=study.scheduler.max_resource,
+            max_resource=snapshot.max_resource,
             limits=asdict(study.limits),
             workers=len(snapshot.workers),
         )
@@ -88,7 +86,7 @@ class EventDisplay:
 
     def _write(self, kind: str, **fields: Any) -> None:
         elapsed = round(max(0.0, self._timer() - self._origin), 3)
-        document = {"kind": kind, "elapsed": elapsed, **_plain(fields)}
+        document = {"kind": kind, "elapsed": elapsed, **jsonable(fields)}
         self._pen.line(json.dumps(document, allow_nan=False))
 
     def _news(self, snapshot: Snapshot) -> None:
@@ -129,16 +127,3 @@ def _best(snapshot: Snapshot) -> dict[str, Any] | None:
         "trial": engine.best.id,
         "config": engine.best.config,
     }
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold: what is not finite is null, what is unknown its text."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if value is None or type(value) in (str, bool, int):
-        return value
-    return str(value)

@@ -139,11 +139,11 @@ def _ladder(scene: Scene, width: int) -> Table:
 
 def _beyond(scene: Scene) -> str:
     """What lies above the ceiling and was not needed so far."""
-    engine = scene.snapshot.engine
-    if engine.study.scheduler.max_resource is None:
+    if scene.snapshot.max_resource is None:
         return "open-ended"
     shown = {rung.level for rung in scene.ladder}
-    above = [words.amount(level) for level in views.levels_of(engine) if level not in shown]
+    levels = views.levels_of(scene.snapshot.engine)
+    above = [words.amount(level) for level in levels if level not in shown]
     return f"{', '.join(above)} not needed so far" if above else ""
 
 

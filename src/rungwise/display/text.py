@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from typing import TextIO
+from collections.abc import Mapping
+from typing import Any, TextIO
 
 from rungwise.counterfactual import Saving
 from rungwise.display.base import Snapshot
@@ -63,10 +65,9 @@ def drawn(snapshot: Snapshot) -> str:
 
 def recipe(snapshot: Snapshot) -> str:
     """The scheduler of a study and how far it may train."""
-    own = snapshot.engine.study.scheduler
-    furthest = own.max_resource
+    furthest = snapshot.max_resource
     end = "open-ended" if furthest is None else f"up to {amount(furthest)}"
-    return f"{type(own).__name__} {end}"
+    return f"{type(snapshot.engine.study.scheduler).__name__} {end}"
 
 
 def saved(saving: Saving) -> str:
@@ -83,6 +84,19 @@ def plain(text: str) -> str:
     """Text without anything that could move a cursor: what trials print is not to be trusted."""
     text = _ESCAPES.sub("", text).expandtabs(4)
     return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+
+
+def jsonable(value: Any) -> Any:
+    """What JSON can hold: what is not finite is null, what is unknown its text."""
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or type(value) in (str, bool, int):
+        return value
+    return str(value)
 
 
 class Pen:

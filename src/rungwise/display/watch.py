@@ -76,8 +76,9 @@ class Watch:
             now: compute it even if that is not due.
         """
         engine = snapshot.engine
-        own = engine.study.scheduler
-        if own.max_resource is None or isinstance(own, ASHA) or not engine.reports:
+        if snapshot.max_resource is None or not engine.reports:
+            return None
+        if isinstance(engine.study.scheduler, ASHA):
             return None
         begun = self._timer()
         if engine.reports != self._saving_reports and (now or begun >= self._saving_due):

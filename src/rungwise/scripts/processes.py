@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rungwise.run import UNWIND
+
 PATIENCE = 2.0
 """Seconds between asking a script to end (SIGTERM) and ending it (SIGKILL). It is less than the
 patience of a tuner with its workers, so that the worker is still there to do the second."""
@@ -24,7 +26,7 @@ Known = tuple[int, str]
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """A request to end (SIGTERM) that arrives within the block is taken up at its end.
+    """A request to end that arrives within the block is taken up at its end.
 
     A process that is being started when an exception strikes would be known to nobody.
     """
@@ -32,13 +34,13 @@ def undisturbed() -> Iterator[None]:
         yield
         return
     caught: list[int] = []
-    before = signal.signal(signal.SIGTERM, lambda number, _: caught.append(number))
+    before = signal.signal(UNWIND, lambda number, _: caught.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+        signal.signal(UNWIND, signal.SIG_DFL if before is None else before)
     if caught:
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(UNWIND)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -250,12 +250,19 @@ class Script:
                 f"The script ({self}) ended without a report: it must append lines such as "
                 '{"resource": 1, "accuracy": 0.5} to the file that RUNGWISE_REPORTS names.'
             )
+        if not _is_folder(save):
+            raise ScriptError(
+                f"The script ({self}) removed RUNGWISE_SAVE or put a link in its place; it must "
+                "write into that folder."
+            )
         if any(save.iterdir()):
             _commit(save, run, resource)
 
 
 def _complete(save: Path, report: Report) -> Path:
-    """The folder that a report calls complete."""
+    """The folder that a report calls complete; never a link, whose target is not ours to empty."""
+    if not _is_folder(save):
+        raise malformed(report.line, '"checkpoint" needs RUNGWISE_SAVE to be the folder it was')
     if report.checkpoint is True:
         if not any(save.iterdir()):
             raise malformed(report.line, '"checkpoint" needs something in RUNGWISE_SAVE')
@@ -263,9 +270,14 @@ def _complete(save: Path, report: Report) -> Path:
     name = str(report.checkpoint)
     if name != os.path.basename(name) or name in {"", ".", ".."} or "\0" in name:  # noqa: PTH119
         raise malformed(report.line, '"checkpoint" must name a folder directly in RUNGWISE_SAVE')
-    if not (save / name).is_dir():
-        raise malformed(report.line, f'"checkpoint" needs a folder {name!r} in RUNGWISE_SAVE')
+    if not _is_folder(save / name):
+        rule = f'"checkpoint" needs a folder {name!r} in RUNGWISE_SAVE, not a link to one'
+        raise malformed(report.line, rule)
     return save / name
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _commit(folder: Path, run: Handle, resource: float) -> None:

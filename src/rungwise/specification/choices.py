@@ -1,9 +1,9 @@
-"""Schedulers and criteria by the names that a person gives them, in files and commands."""
+"""Schedulers, criteria and metrics by the names that a person gives them, in files and commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from rungwise import rankings, schedulers
 from rungwise.core.scheduling import Recipe
@@ -32,6 +32,41 @@ SCHEDULERS: Mapping[str, Callable[..., Recipe]] = {
     "fixed": schedulers.FixedResource,
     "random": schedulers.RandomSearch,
 }
+
+GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
+    "max": (
+        *("accuracy", "acc", "auc", "f1", "precision", "recall"),
+        *("score", "reward", "r2", "bleu", "map", "iou"),
+    ),
+    "min": (
+        *("loss", "error", "err", "mse", "rmse", "mae", "nll"),
+        *("perplexity", "ppl", "cost", "regret", "wer", "cer"),
+    ),
+}
+"""Metrics that everybody wants large, or small."""
+
+TURNING = ("neg", "negative", "minus", "inverse", "reduction", "drop")
+"""Words that turn the meaning of a metric round: with one of them its name tells nothing."""
+
+
+def goal_of_metric(name: str) -> Literal["min", "max"] | None:
+    """The goal that the name of a metric tells: a well-known one, or one with such a part.
+
+    Parts are separated by underscores, and capitals do not matter. None for a name that is not
+    known, or whose parts contradict each other.
+
+    Args:
+        name: of the metric.
+
+    Example:
+        >>> goal_of_metric("val_accuracy"), goal_of_metric("test_loss")
+        ('max', 'min')
+        >>> goal_of_metric("speed"), goal_of_metric("neg_loss"), goal_of_metric("loss_score")
+        (None, None, None)
+    """
+    parts = set(name.lower().split("_"))
+    found = [goal for goal, names in GOALS.items() if parts.intersection(names)]
+    return found[0] if len(found) == 1 and parts.isdisjoint(TURNING) else None
 
 
 def ranking(text: str) -> Ranking:

@@ -17,13 +17,14 @@ from rungwise.core.checks import one_of, real, whole
 from rungwise.errors import InvalidArgumentError, Told
 from rungwise.scripts import Script, script_of
 from rungwise.space import Space
+from rungwise.specification.choices import goal_of_metric
 from rungwise.specification.functions import is_reference, split_reference
 from rungwise.specification.recipes import OF_RECIPE, recipe_of
 from rungwise.specification.spaces import known_key, read_space
 from rungwise.specification.texts import Document, read
 
 
-def read_study(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_study(path: str | os.PathLike[str], *, need_goal: bool = True) -> dict[str, Any]:
     """The arguments of :func:`rungwise.tune` that a study file gives, checked.
 
     ``train`` is a :class:`rungwise.scripts.Script`, or the name of a function for
@@ -32,18 +33,24 @@ def read_study(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Args:
         path: the file, YAML or JSON.
+        need_goal: whether the goal must be known: one that is left out is taken from the name of
+            the metric (see :func:`rungwise.specification.choices.goal_of_metric`), or refused.
+            If not, it is left out.
     """
     file = Path(path).absolute()
     document = read(file).mapping("a study must be a mapping such as {train: …, space: …}")
     for key in document.data:
         if key not in KEYS:
             raise known_key(document, key, KEYS)
-    _check_needed(document)
+    goal = _goal(document.data) if need_goal else None
+    _check_needed(document, goal_known=not need_goal or goal is not None)
     space = _space(document["space"], file.parent)
     arguments: dict[str, Any] = {"train": _train(document, file.parent, space), "space": space}
     for key, check in _CHECKS.items():
         if key in document.data:
             arguments[key] = check(document[key].label(), document[key].data)
+    if goal is not None:
+        arguments.setdefault("goal", goal)
     if "initial" in document.data:
         arguments["initial"] = _initial(document["initial"], space)
     if "study" in document.data:
@@ -54,12 +61,19 @@ def read_study(path: str | os.PathLike[str]) -> dict[str, Any]:
     return arguments
 
 
-def _check_needed(document: Document) -> None:
+def _goal(given: Mapping[str, Any]) -> str | None:
+    """The goal that the metric's name tells, for a study that does not say."""
+    metric = given.get("metric")
+    return goal_of_metric(metric) if isinstance(metric, str) else None
+
+
+def _check_needed(document: Document, *, goal_known: bool) -> None:
     given = document.data
     if ("train" in given) == ("command" in given):
         rule = "it must say what is trained: train, or command (one of them)"
         raise InvalidArgumentError(document.label(), Told(_listed(given)), rule)
-    missing = [key for key in ("space", "metric", "goal") if key not in given]
+    needed = ("space", "metric") if goal_known else ("space", "metric", "goal")
+    missing = [key for key in needed if key not in given]
     if missing:
         rule = f"it must also give {', '.join(missing)}"
         raise InvalidArgumentError(document.label(), Told(_listed(given)), rule)

@@ -87,8 +87,10 @@ class FileLock:
             return ""
 
     def release(self) -> None:
-        """Give it back; closing the file does."""
+        """Give it back, also on behalf of processes that have inherited it."""
         if self._file is not None:
+            if fcntl is not None:
+                fcntl.flock(self._file.fileno(), fcntl.LOCK_UN)
             self._file.close()
             self._file = None
 

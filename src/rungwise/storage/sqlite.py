@@ -195,7 +195,12 @@ class SqliteLog(Closing):
 
     @property
     def _address(self) -> str:
-        return f"{self.path.absolute().as_uri()}?mode=ro"
+        """The file for reading."""
+        place = self.path.absolute()
+        wal = place.with_name(place.name + "-wal")
+        # Reading a file in WAL mode writes beside it, except where it cannot change: in an archive.
+        still = not os.access(place.parent, os.W_OK) and not wal.exists()
+        return f"{place.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         with self._reading():

@@ -190,6 +190,14 @@ class StudyFile(Closing):
         self.log.close()
 
 
+def shown(path: Path) -> str:
+    """A path as a person would write it: short where it lies in the working folder."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
 def files_of(path: str | os.PathLike[str]) -> Path:
     """The folder beside a study file that holds its checkpoints."""
     path = Path(path)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rungwise._version import __version__
-from rungwise.backends import hardware
 from rungwise.core.limits import Finish
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
@@ -23,11 +22,14 @@ from rungwise.loading import not_while_loading
 from rungwise.searchers.base import Searcher
 from rungwise.storage.documents import types_of
 from rungwise.storage.sqlite import Durability
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning import functions
 from rungwise.tuning.plan import Options, differences, limits_of, study_of
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.session import Crew, Report, Session, fold
+
+CREW = "crew"
+"""How many workers there were; kept with the options, since "auto" depends on the machine."""
 
 Show = Literal["auto", "live", "lines", "json", "quiet"]
 
@@ -129,8 +131,9 @@ def tune(
         keep,
         durability,
     )
-    about = _about(train, metric, options, open_ended=open_ended)
     crew = Crew.of(train, options)
+    _check_finish(asked, len(crew.shares))
+    about = _about(train, metric, crew, open_ended=open_ended)
     display = _display(show)
     _check_callbacks(on_report=on_report, on_end=on_end)
     with (
@@ -183,8 +186,8 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
         study: the file.
         types: recipes, rankings and searchers of your own that the study uses.
     """
-    _must_exist(study)
-    with StudyFile(study, mode="read", types=types) as file:
+    path = _must_exist(study)
+    with StudyFile(path, mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
         engine, clock = fold(file)
@@ -192,12 +195,12 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
         options = Options.read(about.options, {})
         return TuningResult(
             engine,
-            Path(study),
+            path,
             about,
             seconds=clock,
             failures=file.failures(),
             options=options,
-            workers=_workers(options),
+            workers=about.options.get(CREW, 1),
         )
 
 
@@ -229,6 +232,12 @@ def _run(
 def _begin(file: StudyFile, asked: Study, about: About) -> None:
     """A fresh file takes the study; one that holds a study must hold the same."""
     if not file.begun:
+        if any(file.folder.glob("trial-*")):
+            rule = (
+                f"{shown(file.folder)} holds checkpoints of another study, which is gone: delete "
+                f"that folder, or take another name"
+            )
+            raise InvalidArgumentError("study", shown(file.path), rule)
         file.begin_with(asked, about)
         return
     lines = differences(file.log.study, asked, (file.about.metric, about.metric))
@@ -252,25 +261,35 @@ def _place(study: Any) -> Iterator[Path]:
 
 def _path(study: Any) -> Path:
     try:
-        path = Path(os.fspath(study))
+        # In full and without links: the study stays the same file whoever changes the folder, and
+        # has one lock whatever it is called by.
+        path = Path(os.fspath(study)).resolve() if study != "" else Path()
     except TypeError:
         path = Path()
     if not path.name or path.is_dir():
         raise InvalidArgumentError("study", study, "it must be the name of a file")
     if not path.parent.is_dir():
-        raise InvalidArgumentError("study", str(study), f"there must be a folder {path.parent}")
+        rule = f"there must be a folder {shown(path.parent)}"
+        raise InvalidArgumentError("study", str(study), rule)
     return path
 
 
-def _about(train: Any, metric: str, options: Options, *, open_ended: bool) -> About:
+def _about(train: Any, metric: str, crew: Crew, *, open_ended: bool) -> About:
     return About(
         metric=metric,
         open_ended=open_ended,
         train=functions.reference(train),
-        options=options.to_json(),
+        options={**crew.options.to_json(), CREW: len(crew.shares)},
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=__version__,
     )
+
+
+def _check_finish(study: Study, workers: int) -> None:
+    trials = study.limits.trials
+    if study.limits.finish == "paper" and trials is not None and trials <= workers:
+        rule = f"it ends when the last of {trials} starts: {workers} workers would train nothing"
+        raise InvalidArgumentError("finish", "paper", rule)
 
 
 def _check_metric(metric: Any) -> None:
@@ -296,20 +315,17 @@ def _check_callbacks(**callbacks: Any) -> None:
             raise InvalidArgumentError(name, callback, "it must be a function")
 
 
-def _must_exist(study: str | os.PathLike[str]) -> None:
+def _must_exist(study: str | os.PathLike[str]) -> Path:
     if not Path(study).is_file():
         raise InvalidArgumentError("study", str(study), "there must be such a file")
+    return Path(study).resolve()
 
 
 def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile:
-    _must_exist(study)
+    path = _must_exist(study)
     # Look before anything is touched: a file that is none of ours is left as it is.
-    with StudyFile(study, mode="read", types=types) as file:
+    with StudyFile(path, mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
         durability = Options.read(file.about.options, {}).durability
-    return StudyFile(study, durability=durability, types=types)
-
-
-def _workers(options: Options) -> int:
-    return options.workers if options.workers != "auto" else hardware.cores()
+    return StudyFile(path, durability=durability, types=types)

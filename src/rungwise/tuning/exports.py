@@ -21,14 +21,18 @@ from rungwise.tuning.session import fold
 What = Literal["reports", "trials"]
 Row = dict[str, Any]
 
+REPORT_COLUMNS = ("trial", "job", "resource", "seconds", "decision")
+"""What every report has besides metrics and parameters; a metric of such a name is prefixed."""
+
 
 def rows_of(study: str | os.PathLike[str], what: What = "reports") -> list[Row]:
     """The rows of a study file.
 
     Args:
         study: the file.
-        what: ``"reports"``: a row a report, in order, with the other metrics that it gave;
-            ``"trials"``: a row a trial, best first.
+        what: ``"reports"``: a row a report, in order, with the other metrics that it gave (a
+            metric with the name of another column stands in ``metric.NAME``); ``"trials"``: a
+            row a trial, best first.
     """
     one_of("what", what, ("reports", "trials"))
     with StudyFile(study, mode="read") as file:
@@ -67,16 +71,23 @@ def _reports(file: StudyFile) -> Iterator[Row]:
         if event.resource <= furthest.get(job.trial, 0):
             continue  # told before
         furthest[job.trial] = event.resource
+        others = extras.get((event.job, event.resource), {})
         yield {
             "trial": job.trial,
             "job": event.job,
             "resource": event.resource,
-            metric: event.value,
+            _metric(metric): event.value,
             "seconds": event.at,
             "decision": type(decision).__name__,
-            **extras.get((event.job, event.resource), {}),
+            **{_metric(name): value for name, value in others.items()},
             **_config(job.config),
         }
+
+
+def _metric(name: str) -> str:
+    """The column of a metric: its name, unless that is or may be the name of another column."""
+    taken = name in REPORT_COLUMNS or name.startswith(("config.", "metric."))
+    return f"metric.{name}" if taken else name
 
 
 def _config(config: Mapping[str, Any]) -> Row:

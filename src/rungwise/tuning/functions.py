@@ -75,8 +75,13 @@ def reference(train: Any) -> dict[str, Any] | None:
         return None
     if _importable(module) and module.__name__ != "__main__":
         return {"function": f"{module.__name__}:{name}"}
+    spec = getattr(module, "__spec__", None)
+    if module.__name__ == "__main__" and spec is not None:  # python -m package.module
+        return {"function": f"{spec.name}:{name}"}
     file = getattr(module, "__file__", None)
-    return None if file is None else {"function": f"{Path(file).resolve()}:{name}"}
+    if file is None or not Path(file).is_file():  # typed in, or piped in
+        return None
+    return {"function": f"{Path(file).resolve()}:{name}"}
 
 
 def find(described: Mapping[str, Any] | None, study: str) -> Any:

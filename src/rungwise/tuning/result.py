@@ -175,19 +175,27 @@ class TuningResult:
         *,
         resource: int | None = None,
         trial: int | None = None,
+        fresh: bool = False,
         on_report: Callable[[float, float], None] | None = None,
     ) -> Retrained:
         """Train the winner from scratch to the maximum, with ``run.phase == "retrain"``.
+
+        One that was begun and not finished, because it failed, was interrupted or was killed, is
+        gone on with from its last checkpoint. One that was finished is trained anew, and what it
+        left is removed.
 
         Args:
             train: the training function.
             resource: how far; the study's maximum by default, or where the ceiling stands if it
                 has none.
             trial: another trial than the best.
-            on_report: called with (resource, value) after every report.
+            fresh: from scratch, even if there is one to go on with; for when the training
+                function was changed.
+            on_report: called with (resource, value) after every new report.
 
         Raises:
             RetrainingError: it failed more often than the study's retries allow.
+            StudyInterrupted: Ctrl-C or SIGTERM; what was reported is kept.
         """
         number = self.best.trial if trial is None else trial
         if not 0 <= number < len(self.engine.trials):
@@ -196,18 +204,15 @@ class TuningResult:
         until = self.goal_of_retraining(resource)
         functions.check(train)  # before there is a folder
         with StudyFile(self.path, types=types_of(self.engine.study)) as file:
-            folder = _fresh(file.folder, number)
-            found = Retraining(
+            return Retraining(
                 train,
                 Job(0, number, dict(self.engine.trials[number].config), 0, until),
+                file=file,
                 metric=self.metric,
                 seed=self.engine.study.seed,
-                folder=folder,
                 options=self._options,
                 on_report=on_report,
-            ).run()
-            file.note_retrain(found.to_json())
-        return found
+            ).run(fresh=fresh)
 
     def goal_of_retraining(self, resource: int | None = None) -> float:
         """How far the winner is trained, unless something else is asked for."""
@@ -220,12 +225,3 @@ class TuningResult:
             return maximum
         ceiling = views.ceiling(self.engine)
         return self.max_resource if ceiling is None else ceiling
-
-
-def _fresh(folder: Path, trial: int) -> Path:
-    """A folder for a retraining that nothing has been written to."""
-    number = 0
-    while (path := folder / f"retrain-{trial:05d}-{number}").exists():
-        number += 1
-    path.mkdir(parents=True)
-    return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,10 +20,15 @@ from rungwise.core.replay import losses_of, replay
 from rungwise.core.seeding import generator
 from rungwise.display import Display, Snapshot, WorkerView
 from rungwise.driver import Driver
-from rungwise.errors import ReplayMismatchError, SafetyNetWarning, StudyInterrupted
+from rungwise.errors import (
+    NothingFoundError,
+    ReplayMismatchError,
+    SafetyNetWarning,
+    StudyInterrupted,
+)
 from rungwise.run import Leg, Phase
 from rungwise.storage.base import Entry
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning import functions
 from rungwise.tuning.interrupts import graceful
 from rungwise.tuning.plan import Options
@@ -72,6 +78,10 @@ class Crew:
         return cls(functions.pack(train), options, shares)
 
 
+BRAKE = 20
+"""A study gives up when so many attempts a worker have failed before the first report."""
+
+
 class Session:
     """Runs a study that is in a file, to its end or to the first interrupt.
 
@@ -113,9 +123,12 @@ class Session:
             self.engine.trials,
             quota=None if quota is None else bytes_of("checkpoint_quota", quota),
             notice=self._notice,
+            keep=options.keep if options.keep != "all" else 0,
         )
         self._ceilings = len(self.engine.scheduler.ceilings)
         self._interrupted = self._told_interrupt = False
+        self._recall: Callable[[], None] | None = None
+        self._hopeless = self._failures + BRAKE * len(crew.shares)
 
     def run(self) -> float:
         """Run; how many seconds the study has taken in all.
@@ -126,9 +139,37 @@ class Session:
         if self._over():
             self._tidy()
             return self._since
-        backend = local.LocalBackend(
-            self._crew.function, self._hooks(), self._worker_options(), since=self._since
-        )
+        seconds = self._since
+        try:
+            with graceful(self._interrupt):
+                backend = local.LocalBackend(
+                    self._crew.function, self._hooks(), self._worker_options(), since=self._since
+                )
+                try:
+                    self._drive(backend)
+                finally:
+                    seconds = backend.now
+                    try:
+                        self._display.end(self._snapshot(backend), self.engine.why())
+                    finally:
+                        backend.close()
+        except KeyboardInterrupt:
+            raise StudyInterrupted(self._how_to_go_on()) from None
+        if not self._over():
+            raise StudyInterrupted(self._how_to_go_on())
+        self._tidy()
+        return seconds
+
+    def _interrupt(self) -> None:
+        """The first signal: called in the middle of anything, so it only leaves word."""
+        self._interrupted = True
+        if self._recall is not None:
+            self._recall()
+
+    def _over(self) -> bool:
+        return self.engine.ended is not None
+
+    def _drive(self, backend: local.LocalBackend) -> None:
         driver = Driver(
             self.engine,
             backend,
@@ -137,30 +178,14 @@ class Session:
             on_step=lambda: self._tick(backend),
         )
 
-        def interrupt() -> None:
-            self._interrupted = True
+        def recall() -> None:
             driver.recall()
             backend.recall()
             backend.wake()
 
-        try:
-            with graceful(interrupt):
-                self._drive(driver, backend)
-        except KeyboardInterrupt:
-            raise StudyInterrupted(self._how_to_go_on()) from None
-        finally:
-            seconds = backend.now
-            self._display.end(self._snapshot(backend), self.engine.why())
-            backend.close()
-        if not self._over():
-            raise StudyInterrupted(self._how_to_go_on())
-        self._tidy()
-        return seconds
-
-    def _over(self) -> bool:
-        return self.engine.ended is not None
-
-    def _drive(self, driver: Driver, backend: local.LocalBackend) -> None:
+        self._recall = recall
+        if self._interrupted:  # while workers were being started
+            return
         self._display.begin(self._snapshot(backend))
         driver.run()
         if self.engine.ended is not None:
@@ -188,6 +213,7 @@ class Session:
             report_timeout=self._options.report_timeout,
             grace=self._options.grace,
             inherit=() if lock is None else (lock,),
+            temporary=() if self._kept else (str(self._file.path.parent),),
         )
 
     def _leg(self, job: Job) -> Leg:
@@ -199,6 +225,7 @@ class Session:
             maximum=maximum,
             seed=self.engine.study.seed,
             folder=str(folder.absolute()),
+            durable=self._options.durability == "full",
         )
 
     def _may_retry(self, failure: Failure) -> bool:
@@ -234,6 +261,7 @@ class Session:
 
     def _tick(self, backend: local.LocalBackend) -> None:
         self._watch_clock(backend.now)
+        self._watch_failures()
         if self._interrupted and not self._told_interrupt:
             # Told here and not in the signal handler, which may have come in the middle of a line.
             self._told_interrupt = True
@@ -243,6 +271,12 @@ class Session:
             )
         if self._display.due():
             self._display.update(self._snapshot(backend))
+
+    def _watch_failures(self) -> None:
+        """Give up on a study in which nothing works: most likely it is the function itself."""
+        if self._failures >= self._hopeless and not self.engine.reports:
+            reasons = [failure.reason for failure in self._file.failures()]
+            raise NothingFoundError(str(self._file.path), reasons)
 
     def _watch_clock(self, now: float) -> None:
         """End a study whose time is up while its trials are silent: a request brings it out."""
@@ -275,7 +309,8 @@ class Session:
             workers=[_view(worker, now) for worker in backend.views()],
             failures=self._failures,
             checkpoints_bytes=self._upkeep.total,
-            study=str(self._file.path) if self._kept else "study (not kept)",
+            study=shown(self._file.path) if self._kept else "study (not kept)",
+            open_ended=self._about.open_ended,
         )
 
     def _tidy(self) -> None:
@@ -288,10 +323,11 @@ class Session:
         had = f"{self.engine.reports} reports of {len(self.engine.trials)} trials"
         if not self._kept:
             return f"Interrupted: {had} are gone. Give study='name.db' to be able to go on."
-        return (
-            f"Interrupted: {had} are kept in {self._file.path}. "
-            f"Go on with: rungwise resume {self._file.path}"
-        )
+        name = shown(self._file.path)
+        way = f"rungwise resume {shlex.quote(name)}"
+        if self._about.train is None:
+            way = f"the same call of rungwise.tune, or rungwise.resume({name!r}, train)"
+        return f"Interrupted: {had} are kept in {name}. Go on with: {way}"
 
 
 def fold(file: StudyFile) -> tuple[Engine, float]:
@@ -328,6 +364,7 @@ def leg_of(
     seed: int,
     folder: str,
     phase: Phase = "tune",
+    durable: bool = False,
 ) -> Leg:
     """What a worker is told of a job."""
     return Leg(
@@ -340,6 +377,7 @@ def leg_of(
         phase=phase,
         seed=int(generator(seed, "trial", job.trial).integers(2**31)),
         folder=folder,
+        durable=durable,
     )
 
 

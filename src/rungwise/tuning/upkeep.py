@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from heapq import nsmallest
 from pathlib import Path
 
 from rungwise.checkpoints import TrialFolder, size_of
@@ -14,7 +16,7 @@ ROOM = 0.9
 """Evictions go on down to this share of the quota, so that the next one is not due at once."""
 
 BUSY = (State.RUNNING, State.PAUSING, State.STOPPING, State.LOST)
-WAITING = (State.PAUSED,)
+GONE = (State.FAILED, State.ENDED)
 
 
 class Upkeep:
@@ -25,6 +27,7 @@ class Upkeep:
         trials: the trials of the study, a list that grows.
         quota: how many bytes checkpoints may take in all; None for no limit.
         notice: told what was evicted.
+        keep: so many leaders lose theirs last of all.
     """
 
     def __init__(
@@ -34,7 +37,9 @@ class Upkeep:
         *,
         quota: int | None,
         notice: Callable[[str], None],
+        keep: int = 0,
     ) -> None:
+        self._keep = keep
         self._folder = folder
         self._trials = trials
         self._quota = quota
@@ -64,14 +69,15 @@ class Upkeep:
 
         A trial that is promoted after all starts from 0 again: correct, only dearer.
         """
-        doomed = sorted(
-            (self._trials[number] for number in self._sizes if number < len(self._trials)),
-            key=_promise,
-        )
+        held = [self._trials[number] for number in self._sizes if number < len(self._trials)]
+        leaders = {trial.id for trial in nsmallest(self._keep, held, key=_best)}
+        doomed = sorted(held, key=lambda trial: (trial.id in leaders, *_promise(trial)))
         gone = freed = 0
         for trial in doomed:
-            if self.total <= ROOM * quota or trial.state in BUSY:
+            if self.total <= ROOM * quota:
                 break
+            if trial.state in BUSY:
+                continue
             self.of(trial.id).clear()
             size = self._sizes.pop(trial.id)
             self.total -= size
@@ -106,8 +112,11 @@ def trial_folder(folder: Path, trial: int) -> TrialFolder:
     return TrialFolder(folder / f"trial-{trial:05d}")
 
 
-def _promise(trial: Trial) -> tuple[int, int, float, int]:
-    """Least promising first: the done, then the waiting from the lowest rung up, worst first."""
-    group = 2 if trial.state in BUSY else 1 if trial.state in WAITING else 0
-    loss = trial.losses[-1] if trial.losses else float("inf")
-    return group, trial.rung, -loss, trial.id
+def _promise(trial: Trial) -> tuple[bool, int, float, int]:
+    """Least promising first: what failed, then from the lowest rung up, the worst first."""
+    loss = trial.losses[-1] if trial.losses else math.inf
+    return trial.state not in GONE, trial.rung, -loss, trial.id
+
+
+def _best(trial: Trial) -> tuple[float, int]:
+    return min(trial.losses, default=math.inf), trial.id
