@@ -198,6 +198,12 @@ def test_retrain(finished):
     assert "Retrained trial 0 to 3" in rungwise(finished, "show", "train.db").stdout
 
 
+OUTPUTS = (
+    *("train.db", "./train.db", "link.db", "train.db-wal", "train.db-shm", "train.db.lock"),
+    "train.db.files/rows",
+)
+
+
 @pytest.fixture
 def copy(finished, tmp_path):
     """A copy of the finished study, to be maltreated."""
@@ -206,11 +212,7 @@ def copy(finished, tmp_path):
     return folder
 
 
-@pytest.mark.parametrize(
-    "output",
-    ["train.db", "./train.db", "link.db", "train.db-wal", "train.db-shm", "train.db.lock"]
-    + ["train.db.files/rows"],
-)
+@pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("form", ["--csv", "--json", "--parquet"])
 def test_export_never_writes_over_the_study(copy, monkeypatch, output, form):
     (copy / "link.db").symlink_to("train.db")

@@ -171,17 +171,6 @@ def test_a_failure_that_was_overcome_does_not_count(study, log):
     assert epochs(log) == [1, 2, 2, 3, 4, 4, 5, 6]
 
 
-def test_a_failure_that_was_overcome_does_not_count(study, log):
-    def fail(epoch):
-        if epoch in {2, 4} and not (failed := log.with_name(f"failed-{epoch}")).exists():
-            failed.touch()
-            raise RuntimeError("broken")
-
-    found = retrain(study, training(log, mischief=fail), options={"retries": 1})
-    assert_whole(study, found)
-    assert epochs(log) == [1, 2, 2, 3, 4, 4, 5, 6]
-
-
 def test_another_goal_and_another_trial_have_folders_of_their_own(study, log):
     result = rw.load(study)
     for trial, resource in ((0, 2), (1, 2), (0, 3)):

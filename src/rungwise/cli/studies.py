@@ -205,10 +205,11 @@ def is_study(path: Path) -> bool:
 
 def _check_output(study: Path, output: Path) -> None:
     """A table must not be written over the study, nor over what belongs to it."""
-    own = {_beside(study.resolve(), suffix) for suffix in SUFFIXES}
-    own |= {_beside(study, suffix).resolve() for suffix in SUFFIXES}
+    names = (study, study.resolve())  # of a link too, since it may have files of its own
+    own = {_beside(name, suffix).resolve() for name in names for suffix in SUFFIXES}
+    own |= {files_of(name).resolve() for name in names}
     target = output.resolve()
-    if target in own or files_of(study).resolve() in target.parents:
+    if not own.isdisjoint((target, *target.parents)):
         raise InvalidArgumentError("--output", str(output), "it belongs to the study itself")
 
 
