@@ -346,8 +346,8 @@ def test_delete_asks_first(finished, tmp_path):
 
 
 def test_a_study_is_interrupted_looked_at_and_resumed(folder):
-    (folder / "train.py").write_text(f"PAUSE = 0.4\n{TRAIN}")
-    command = [sys.executable, "-m", "rungwise", *TUNE, "--max-resource", "9", "--trials", "24"]
+    (folder / "train.py").write_text(f"PAUSE = 1\n{TRAIN}")
+    command = [sys.executable, "-m", "rungwise", *TUNE, "--max-resource", "9", "--trials", "60"]
     options = {"cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*command, "--workers", "2"], **options) as process:
         deadline = time.monotonic() + 60

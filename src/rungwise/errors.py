@@ -31,6 +31,7 @@ Every message gives the value, the rule and the place; the same data hangs on th
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -179,8 +180,8 @@ class StudyDiffersError(RungwiseError):
         told = "".join(f"\n  {line}" for line in self.differences)
         super().__init__(
             f"The study file {path} holds another study than the one asked for:{told}\n"
-            f"Go on with what it holds (rungwise resume {path}), or give the new study a file "
-            f"of its own."
+            f"Go on with what it holds (rungwise resume {shlex.quote(path)}), or give the new study "
+            f"a file of its own."
         )
 
 

@@ -153,7 +153,9 @@ def test_otherwise_the_devices_of_the_system_count(monkeypatch):
 @pytest.mark.parametrize("share", [0.6, 0.4, 0.3])
 def test_no_device_is_shared_by_more_than_it_holds(share):
     devices = [str(number) for number in range(8)]
-    shares = [variables[hardware.VISIBLE] for variables in share_out("auto", share, devices=devices)]
+    shares = [
+        variables[hardware.VISIBLE] for variables in share_out("auto", share, devices=devices)
+    ]
     most = max(shares.count(device) for device in devices)
     assert most * share <= 1
     assert len(shares) == 8 * most

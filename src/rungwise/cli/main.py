@@ -13,6 +13,7 @@ from rungwise.cli.demo import demo
 from rungwise.cli.simulate import simulate
 from rungwise.cli.studies import delete, export, list_studies, retrain, show
 from rungwise.cli.tune import resume, tune
+from rungwise.display.text import plain
 from rungwise.errors import RungwiseError
 
 app = typer.Typer(
@@ -64,5 +65,5 @@ def main() -> None:
     try:
         app()
     except RungwiseError as error:
-        typer.echo(f"rungwise: {error}", err=True)
+        typer.echo(f"rungwise: {plain(str(error))}", err=True)  # it may quote what a trial said
         sys.exit(2)
