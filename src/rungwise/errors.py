@@ -180,8 +180,8 @@ class StudyDiffersError(RungwiseError):
         told = "".join(f"\n  {line}" for line in self.differences)
         super().__init__(
             f"The study file {path} holds another study than the one asked for:{told}\n"
-            f"Go on with what it holds (rungwise resume {shlex.quote(path)}), or give the new study "
-            f"a file of its own."
+            f"Go on with what it holds (rungwise resume {shlex.quote(path)}), or give the new "
+            f"study a file of its own."
         )
 
 

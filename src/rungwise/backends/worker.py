@@ -193,10 +193,23 @@ def _furnish(train: Any) -> None:
     name = getattr(function, "__module__", None)
     if values is None or name is None:
         return
-    module = sys.modules.setdefault(name, ModuleType(name))
+    module = _module(name)
     if vars(module) is not values:  # else it was imported, and has all
         own = {key: value for key, value in values.items() if not key.startswith("__")}
         vars(module).update(own, **{function.__name__: function} if function is train else {})
+
+
+def _module(name: str) -> ModuleType:
+    """The module of a name, made up where there is none, in packages that are there or made up."""
+    if name not in sys.modules:
+        parent = name.rpartition(".")[0]
+        if parent:
+            try:
+                importlib.import_module(parent)
+            except ImportError:
+                _module(parent)
+        sys.modules[name] = ModuleType(name)
+    return sys.modules[name]
 
 
 def _serve(

@@ -11,7 +11,7 @@ import typer
 from rungwise.cli import summary
 from rungwise.cli.console import grid, out, progress
 from rungwise.cli.summary import line
-from rungwise.cli.tune import AsJson, Function, Study, trainable_of
+from rungwise.cli.tune import AsJson, Function, Study, interruptible, trainable_of
 from rungwise.errors import (
     InvalidArgumentError,
     LogInUseError,
@@ -30,6 +30,7 @@ Folder = Annotated[Path, typer.Argument(help="Where to look.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
 What = Annotated[str, typer.Option(help="reports (one a row) or trials.")]
 Resource = Annotated[int | None, typer.Option(help="How far; the study's maximum if not.", min=1)]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew, whatever was interrupted.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 SUFFIXES = ("", "-wal", "-shm", ".lock")
@@ -127,9 +128,13 @@ def retrain(
     train: Function = None,
     resource: Resource = None,
     trial: TrialNumber = None,
+    fresh: Fresh = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train the winner from scratch to the maximum (phase 2 of the paper)."""
+    """Train the winner from scratch to the maximum (phase 2 of the paper).
+
+    A retraining that was interrupted goes on where it was.
+    """
     result = load(study)
     if train is not None:
         trainable = trainable_of(train)
@@ -137,11 +142,12 @@ def retrain(
         with StudyFile(study, mode="read") as file:
             trainable = functions.find(file.about.train, str(study))
     until = result.goal_of_retraining(resource)
-    with progress("retraining") as tell:
+    with interruptible(), progress("retraining") as tell:
         found = result.retrain(
             trainable,
             resource=resource,
             trial=trial,
+            fresh=fresh,
             on_report=lambda reached, _: tell(int(reached), int(until)),
         )
     if as_json:

@@ -146,7 +146,7 @@ def tune(
             ranking=None if ranking is None else choices.ranking(ranking),
         )
     arguments.setdefault("study", f"{Path(target.partition(':')[0]).stem}.db")
-    with _interruptible():
+    with interruptible():
         result = api.tune(**arguments, show=_show(quiet, as_json))
     _finish(result, quiet=quiet, as_json=as_json)
 
@@ -177,7 +177,7 @@ def resume(
     }
     chosen = {name: value for name, value in options.items() if value is not None}
     trainable = None if train is None else trainable_of(train)
-    with _interruptible():
+    with interruptible():
         result = api.resume(study, trainable, show=_show(quiet, as_json), **chosen)
     _finish(result, quiet=quiet, as_json=as_json)
 
@@ -217,7 +217,7 @@ def _told_goal(metric: str | None, *, tell: bool) -> str | None:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """After Ctrl-C: say how to go on, and exit as programs do."""
     try:
         yield
