@@ -63,6 +63,14 @@ def end(process: subprocess.Popen[bytes]) -> None:
         process.kill()  # does nothing to one that has ended
         _send(family, signal.SIGKILL)
         process.wait()
+        _await_deaths(family)
+
+
+def _await_deaths(family: set[Known]) -> None:
+    """A kill is an order, not the deed: see it done, for a while."""
+    deadline = time.monotonic() + PATIENCE
+    while _alive(family) and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
 
 
 def told_exit(code: int) -> str:
