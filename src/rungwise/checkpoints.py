@@ -87,7 +87,7 @@ class TrialFolder:
         """A fresh folder to write to; committed when the block ends well, gone when it does not."""
         self._checkpoints.mkdir(parents=True, exist_ok=True)
         taken = [found.number for found in self.committed() if found.job == job]
-        name = f"at-{_text(resource)}-job-{job}-{max(taken, default=-1) + 1}"
+        name = f"at-{resource_text(resource)}-job-{job}-{max(taken, default=-1) + 1}"
         folder = self._checkpoints / f"{WRITING}{name}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -193,6 +193,6 @@ def bytes_of(name: str, value: object) -> int:
         raise InvalidArgumentError(name, value, rule) from None
 
 
-def _text(resource: float) -> str:
+def resource_text(resource: float) -> str:
     """A resource as it stands in a name: 9, not 9.0."""
     return str(int(resource)) if float(resource).is_integer() else repr(float(resource))

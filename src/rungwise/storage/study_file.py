@@ -68,11 +68,18 @@ class StudyFile(Closing):
         self.log = SqliteLog(path, mode=mode, durability=durability, types=types)
         self.path = Path(path)
         self._pending: list[tuple[str, str]] = []
+        self._about: About | None = None
 
     @property
     def folder(self) -> Path:
         """Where checkpoints and outputs live."""
         return files_of(self.path)
+
+    @property
+    def held_open(self) -> tuple[int, ...]:
+        """The file descriptors that hold the lock: who inherits them holds it as well."""
+        lock = self.log.lock.fileno()
+        return () if lock is None else (lock,)
 
     @property
     def begun(self) -> bool:
@@ -105,7 +112,12 @@ class StudyFile(Closing):
 
     @property
     def about(self) -> About:
-        """What the file says about its study."""
+        """What the file says about its study; it never changes, so it is read once."""
+        if self._about is None:
+            self._about = self._read_about()
+        return self._about
+
+    def _read_about(self) -> About:
         found = self._noted("about")
         if not found:
             raise SchemaError(f"{self.path} holds a log, but not of a study that was tuned.")

@@ -14,6 +14,7 @@ from rungwise import views
 from rungwise.core.checks import one_of
 from rungwise.core.engine import Engine
 from rungwise.core.events import Reported
+from rungwise.display.text import jsonable
 from rungwise.errors import MissingExtraError
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.session import fold
@@ -110,7 +111,7 @@ def to_csv(rows: list[Row]) -> str:
 
 def to_json(rows: list[Row]) -> str:
     """Rows as a JSON array, a row a line; what is not finite is null."""
-    lines = ",\n".join(json.dumps(_finite(row), allow_nan=False) for row in rows)
+    lines = ",\n".join(json.dumps(jsonable(row), allow_nan=False) for row in rows)
     return f"[\n{lines}\n]\n" if lines else "[]\n"
 
 
@@ -132,10 +133,3 @@ def _column(values: list[Any]) -> list[Any]:
     if kinds <= {int, float} or len(kinds) <= 1:
         return [float(v) if float in kinds and v is not None else v for v in values]
     return [None if value is None else str(value) for value in values]
-
-
-def _finite(row: Row) -> Row:
-    return {
-        name: None if isinstance(value, float) and value - value != 0 else value
-        for name, value in row.items()
-    }

@@ -25,7 +25,7 @@ from typing import Any
 
 from rungwise.backends import hardware, local
 from rungwise.backends.base import Failure
-from rungwise.checkpoints import TrialFolder
+from rungwise.checkpoints import TrialFolder, resource_text
 from rungwise.core.decisions import CONTINUE, PAUSE, Job
 from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
 from rungwise.errors import LogUnavailableError, RetrainingError, StudyInterrupted
@@ -229,7 +229,7 @@ class Retraining:
         self._options = options
         self._on_report = on_report
         self._function = functions.pack(train)
-        self._folder = file.folder / f"retrain-{job.trial:05d}-to-{_text(job.until)}"
+        self._folder = file.folder / f"retrain-{job.trial:05d}-to-{resource_text(job.until)}"
         self._progress = Progress(
             self._folder,
             {"trial": job.trial, "config": dict(job.config), "metric": metric, "seed": seed},
@@ -317,13 +317,12 @@ class Retraining:
         given = self._options.gpus_per_worker
         # Whole GPUs were shared out among several workers; here is one, and it may have them all.
         share = None if given is None or given >= 1 else min(given, len(hardware.gpus()))
-        lock = self._file.log.lock.fileno()
         return local.Options(
             shares=hardware.share_out(1, share),
             preload=self._options.preload,
             report_timeout=self._options.report_timeout,
             grace=self._options.grace,
-            inherit=() if lock is None else (lock,),
+            inherit=self._file.held_open,
         )
 
     def _train(self, backend: local.LocalBackend) -> bool:
@@ -367,13 +366,9 @@ class Retraining:
 
     def _how_to_go_on(self) -> str:
         job, reached = self._job, self._progress.reached
+        until = resource_text(job.until)
         return (
             f"Interrupted: trial {job.trial} was retrained to {reached:g} of {job.until:g}, which "
             f"is kept in {self._folder}. Go on by calling retrain() as before, or with: "
-            f"rungwise retrain {self._file.path} --trial {job.trial} --resource {_text(job.until)}"
+            f"rungwise retrain {self._file.path} --trial {job.trial} --resource {until}"
         )
-
-
-def _text(resource: float) -> str:
-    """A resource as it stands in a name: 9, not 9.0."""
-    return str(int(resource)) if float(resource).is_integer() else repr(float(resource))

@@ -188,7 +188,7 @@ class Session:
             return
         self._display.begin(self._snapshot(backend))
         driver.run()
-        if self.engine.ended is not None:
+        if self._over():
             backend.halt()
             driver.wind_down()
 
@@ -205,14 +205,13 @@ class Session:
         )
 
     def _worker_options(self) -> local.Options:
-        lock = self._file.log.lock.fileno()
         return local.Options(
             shares=self._crew.shares,
             preload=self._options.preload,
             trial_timeout=self._options.trial_timeout,
             report_timeout=self._options.report_timeout,
             grace=self._options.grace,
-            inherit=() if lock is None else (lock,),
+            inherit=self._file.held_open,
             temporary=() if self._kept else (str(self._file.path.parent),),
         )
 
