@@ -367,6 +367,19 @@ def test_a_power_failure_is_survived_when_asked_for(study, log, monkeypatch, dur
     assert len(seen) == syncs
 
 
+@pytest.mark.parametrize(("durability", "durable"), [("normal", False), ("full", True)])
+def test_and_so_are_its_checkpoints(study, log, monkeypatch, durability, durable):
+    legs, start = [], local.LocalBackend.start
+
+    def note(self, job):
+        legs.append(self._hooks.leg(job).durable)
+        start(self, job)
+
+    monkeypatch.setattr(local.LocalBackend, "start", note)
+    retrain(study, training(log), options={"durability": durability})
+    assert legs == [durable]
+
+
 # -- signals -----------------------------------------------------------------------------------
 
 SCRIPT = """

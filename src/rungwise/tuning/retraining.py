@@ -308,6 +308,7 @@ class Retraining:
                 seed=self._seed,
                 folder=str(self._folder.absolute()),
                 phase="retrain",
+                durable=self._options.durability == "full",
             ),
             may_retry=self._may_retry,
             extras=self._extras,
