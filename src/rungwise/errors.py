@@ -49,6 +49,20 @@ class Told(str):
 class RungwiseError(Exception):
     """The base of every exception that rungwise raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are copied by calling their class with args, which hold the message here, not
+        # what the class is called with; one that cannot come back from a process hangs its pool.
+        return _copied, (type(self), self.args, self.__dict__)
+
+
+def _copied(
+    kind: type[RungwiseError], args: tuple[Any, ...], state: dict[str, Any]
+) -> RungwiseError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
 
 class InvalidArgumentError(RungwiseError, ValueError):
     """A value that breaks a rule.

@@ -1,0 +1,189 @@
+"""Recorder of `mlp-hpo`: many funnel-shaped multi-layer perceptrons at once, as in LCBench."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from data import CLASSES, Images
+from training import MISSING, Captured, Clock, Orders, Rates, Sgd, Weights, count_correct
+
+Tensor = torch.Tensor
+BUCKETS = (256, 512, 1024)
+"""Models are padded to the widest of their bucket; padding is zero and stays zero."""
+
+
+def features(images: Tensor) -> Tensor:
+    """Images shrunk to 14 × 14 pixels, about standardised: [n, 196]."""
+    shrunk = F.avg_pool2d(images[:, None], 2)[:, 0].flatten(1)
+    return (shrunk - 0.286) / 0.34
+
+
+def widths(config: dict[str, Any]) -> list[int]:
+    """The units of each hidden layer: from the maximum in equal steps towards the classes."""
+    layers, most = config["num_layers"], config["max_units"]
+    return [round(most - (most - CLASSES) * i / layers) for i in range(layers)]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long is trained, and how often examined."""
+
+    epochs: int = 50
+    points_an_epoch: int = 8
+    examined: int = 2500
+
+
+class Group:
+    """Models of as many layers, the same batch size and about the same width."""
+
+    def __init__(
+        self, configs: Sequence[dict[str, Any]], images: Images, pace: Pace, device: str
+    ) -> None:
+        self.configs = list(configs)
+        models = len(configs)
+        layers, batch = configs[0]["num_layers"], configs[0]["batch_size"]
+        inputs, labels = features(images.train[0]), images.train[1]
+        self.orders = Orders(models, len(inputs), batch, device)
+        self.clock = Clock(pace.epochs * self.orders.steps, device)
+        self.weights = Weights(device)
+        hidden = np.array([widths(config) for config in configs])
+        wide = [-(-int(w) // 8) * 8 for w in hidden.max(0)]
+        sizes = [inputs.shape[1], *wide, CLASSES]
+        real = np.concatenate(
+            [np.full((models, 1), sizes[0]), hidden, np.full((models, 1), CLASSES)], axis=1
+        )
+        self.layers = [
+            (
+                self.weights.add(_padded(models, sizes[i : i + 2], real[:, i : i + 2])),
+                self.weights.full((models, 1, sizes[i + 1]), 0.0),
+            )
+            for i in range(layers + 1)
+        ]
+
+        def of(name: str) -> Tensor:
+            return torch.tensor([float(c[name]) for c in configs], device=device)
+
+        self.hyper = Rates(of("learning_rate"), of("momentum"), of("weight_decay"))
+        most = of("max_dropout").view(-1, 1, 1)
+        self.drop = [most * (1 - i / layers) for i in range(layers)]
+        self.sgd = Sgd(self.weights)
+
+        def step() -> None:
+            chosen = self.orders.examples(self.clock)
+            logits = self.answers(inputs[chosen], train=True)
+            loss = F.cross_entropy(logits.flatten(0, 1), labels[chosen].flatten(), reduction="sum")
+            (loss / batch).backward()
+            self.sgd.step(self.hyper, self.clock.cosine())
+            self.clock.tick()
+
+        self.step = Captured(step, device)
+        self._examiners = [
+            self._examiner(features(x[: pace.examined]), y[: pace.examined], device)
+            for x, y in (images.valid, images.test)
+        ]
+
+    def answers(self, x: Tensor, *, train: bool) -> Tensor:
+        """Logits [models, n, classes] of [models, n, features]."""
+        for i, (weight, bias) in enumerate(self.layers):
+            x = torch.baddbmm(bias, x, weight)
+            if i < len(self.drop):
+                x = F.relu(x)
+                if train:
+                    stay = torch.rand_like(x) >= self.drop[i]
+                    x = x * stay / (1 - self.drop[i]).clamp(min=1e-3)
+        return x
+
+    def _examiner(self, x: Tensor, y: Tensor, device: str) -> tuple[Captured, Tensor, Tensor]:
+        models = len(self.configs)
+        correct = torch.zeros(models, dtype=torch.int64, device=device)
+        finite = torch.ones(models, dtype=torch.bool, device=device)
+        everybody = x.expand(models, -1, -1)
+
+        @torch.no_grad()
+        def examine() -> None:
+            right, well = count_correct(self.answers(everybody, train=False), y)
+            correct.copy_(right)
+            finite.copy_(well)
+
+        return Captured(examine, device), correct, finite
+
+    def examined(self, number: int = 0) -> Tensor:
+        """Right answers on the validation set (0) or the test set (1)."""
+        examine, correct, finite = self._examiners[number]
+        examine()
+        return torch.where(finite, correct, MISSING)
+
+    def restart(self, seed: int) -> None:
+        """New weights."""
+        self.weights.restart(seed)
+        self.sgd.restart()
+        self.clock.now.zero_()
+
+
+def _padded(models: int, shape: Sequence[int], real: np.ndarray) -> Any:
+    def make(source: torch.Generator) -> Tensor:
+        drawn = torch.randn((models, *shape), generator=source)
+        rows = torch.arange(shape[0])[None, :] < torch.tensor(real[:, :1])
+        columns = torch.arange(shape[1])[None, :] < torch.tensor(real[:, 1:])
+        scale = torch.sqrt(2.0 / torch.tensor(real[:, 0], dtype=torch.float32))
+        return drawn * scale[:, None, None] * rows[:, :, None] * columns[:, None, :]
+
+    return make
+
+
+def grouped(configs: Sequence[dict[str, Any]], rows: Sequence[int]) -> list[list[int]]:
+    """Rows that train as one: alike in layers and bucket of width."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row in rows:
+        config = configs[row]
+        bucket = next(b for b in BUCKETS if config["max_units"] <= b)
+        groups.setdefault((config["num_layers"], bucket), []).append(row)
+    return [groups[key] for key in sorted(groups)]
+
+
+def run(
+    groups: Sequence[Group], pace: Pace, seed: int, device: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Train groups of one batch size side by side; each one's curves and test results."""
+    streams = _streams(len(groups), device)
+    sources = []
+    for number, group in enumerate(groups):
+        group.restart(seed + number)
+        sources.append(torch.Generator(device).manual_seed(seed + number))
+    curves: list[list[Tensor]] = [[] for _ in groups]
+    steps = groups[0].orders.steps
+    gap = steps // pace.points_an_epoch
+    torch.manual_seed(seed)
+    for _ in range(pace.epochs):
+        for group, source in zip(groups, sources, strict=True):
+            group.orders.shuffle(source)
+        _wait(device)
+        for step in range(steps):
+            for group, curve, stream in zip(groups, curves, streams, strict=True):
+                with stream:
+                    group.step()
+                    if (step + 1) % gap == 0:
+                        curve.append(group.examined())
+        _wait(device)
+    return [
+        (torch.stack(curve, 1).cpu().numpy(), group.examined(1).cpu().numpy())
+        for curve, group in zip(curves, groups, strict=True)
+    ]
+
+
+def _streams(count: int, device: str) -> list[Any]:
+    """On a GPU, a stream for each group, so that small ones fill the gaps of each other."""
+    if device != "cuda":
+        return [nullcontext() for _ in range(count)]
+    return [torch.cuda.stream(torch.cuda.Stream()) for _ in range(count)]
+
+
+def _wait(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
