@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format bench results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
@@ -23,6 +23,11 @@ format: $(VENV)/.dev
 bench: $(VENV)/.base
 	$(BIN)/python benchmarks/engine.py
 
+# docs/results.md, and the files of the report beside it in results/.
+results: $(VENV)/.dev
+	$(BIN)/rungwise reproduce all --out results
+	cp results/results.md docs/results.md
+
 clean:
 	rm -rf $(VENV)
 
@@ -37,6 +42,8 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
 	touch $@ $(VENV)/.base
 
+# PyTorch first and by its version: a machine without a GPU may hold a build of it without CUDA.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/.base $(VENV)/.demo

@@ -85,7 +85,7 @@ def fashion_nas(machine: Machine) -> Iterator[Chunk]:
     """Cells of NAS-Bench-201 on Fashion-MNIST."""
     count, chunk, seeds = NAS.models, NAS.chunk, NAS.seeds
     if machine.smoke:
-        count, chunk, seeds = 20, 10, (1,)
+        count, chunk, seeds = 10, 5, (1,)
     architectures = spaces.draw_architectures(count, chunk, seed=201)
     made: list[convolutional.Trainer] = []
 

@@ -1,6 +1,7 @@
 """The public names are pinned: changing them is a decision, not an accident."""
 
 import inspect
+import pickle
 
 import rungwise
 from rungwise import errors, rankings, searchers, space, testing
@@ -49,7 +50,9 @@ PUBLIC = [
     "TuningResult",
     "WorkerStartError",
     "__version__",
+    "benchmarks",
     "load",
+    "plots",
     "power_laws",
     "random_configuration",
     "rankings",
@@ -78,6 +81,16 @@ def test_every_error_is_public_and_of_one_family():
     assert {kind.__name__ for kind in mine} <= set(rungwise.__all__)
     others = mine - {kind for kind in mine if issubclass(kind, errors.RungwiseError)}
     assert others == {errors.StudyInterrupted, errors.SafetyNetWarning}
+
+
+def test_errors_come_back_from_another_process():
+    error = errors.TableError("values", [1, None], "it must hold numbers")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is errors.TableError
+    assert str(again) == str(error)
+    assert (again.argument, again.value, again.rule) == (error.argument, error.value, error.rule)
+    missing = pickle.loads(pickle.dumps(errors.MissingExtraError("the demo", "demo")))
+    assert str(missing) == str(errors.MissingExtraError("the demo", "demo"))
 
 
 def test_the_tree_of_errors_is_drawn_as_it_is():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rungwise._version import __version__
 
 if TYPE_CHECKING:
-    from rungwise import rankings, searchers
+    from rungwise import benchmarks, plots, rankings, searchers
     from rungwise.benchmarks import Table, power_laws
     from rungwise.errors import (
         CorruptLogError,
@@ -98,7 +98,9 @@ __all__ = [
     "TuningResult",
     "WorkerStartError",
     "__version__",
+    "benchmarks",
     "load",
+    "plots",
     "power_laws",
     "random_configuration",
     "rankings",

@@ -93,7 +93,9 @@ def simulate(
         scheduler: who is trained next and how far, for example ``rw.PASHA(max_resource=200)``;
             without a maximum, the table's end is the maximum.
         trials: how many rows are drawn at random, none twice before all have been drawn; or the
-            rows themselves, in the order to be drawn.
+            rows themselves, in the order to be drawn. From a table with ``nearest``, as many
+            configurations are drawn from its space, as the paper does on PD1, and each is
+            answered by the row nearest to it; so a row may come again.
         workers: how many configurations train at a time.
         seed: which rows are drawn.
         finish: ``"drain"``: end when nothing is promotable any more; ``"paper"``: end as soon as
@@ -187,6 +189,8 @@ def _within(scheduler: Recipe, table: Table) -> Recipe:
 def _rows_of(table: Table, trials: Any, seed: int) -> list[int]:
     if isinstance(trials, (bytes, str)) or not isinstance(trials, (Sequence, np.ndarray)):
         number = _number_of_rows(trials)
+        if table.nearest:
+            return _nearest_rows(table, number, seed)
         drawn: list[int] = []
         while len(drawn) < number:  # all rows once, then all again
             rng = generator(seed, "rows", len(drawn) // table.rows)
@@ -202,6 +206,15 @@ def _rows_of(table: Table, trials: Any, seed: int) -> list[int]:
             rule = f"the table has the rows 0 to {table.rows - 1}"
             raise InvalidArgumentError("trials", row, rule)
     return rows
+
+
+def _nearest_rows(table: Table, number: int, seed: int) -> list[int]:
+    """The rows of configurations drawn from the space."""
+    assert table.space is not None
+    # The generators are those of a study: a random search with this seed draws the same, but for
+    # configurations of a finite space that it would draw twice.
+    rngs = (generator(seed, "searcher", trial) for trial in range(number))
+    return table.rows_of([table.space.sample(rng) for rng in rngs])
 
 
 def _number_of_rows(trials: Any) -> int:

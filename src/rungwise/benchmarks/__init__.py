@@ -1,6 +1,18 @@
-"""Benchmarks: tables of learning curves, generated or loaded."""
+"""Benchmarks: tables of learning curves, generated, recorded or converted."""
 
+from rungwise.benchmarks.benchmark import Benchmark
+from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.generated import power_laws
+from rungwise.benchmarks.installed import cards, data_folder, load, names
 from rungwise.benchmarks.table import Table
 
-__all__ = ["Table", "power_laws"]
+__all__ = [
+    "Benchmark",
+    "Card",
+    "Table",
+    "cards",
+    "data_folder",
+    "load",
+    "names",
+    "power_laws",
+]

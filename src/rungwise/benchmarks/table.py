@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rungwise.benchmarks.nearest import Nearest
 from rungwise.core.checks import Goal, goal_of
 from rungwise.errors import TableError, Told
 from rungwise.space import Space
+from rungwise.space.scalars import canonical, plain
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +33,8 @@ class Table:
         configs: the configuration of each row.
         space: the search space they come from.
         names: a name for each row.
+        nearest: whether any configuration of the space may be asked, and is answered by the
+            nearest of the rows; it needs ``configs`` and ``space``.
 
     Example:
         >>> table = Table([[0.9, 0.5, 0.4], [0.8, 0.6]], seconds=[2.0, 1.5])
@@ -46,6 +51,7 @@ class Table:
         configs: Sequence[Mapping[str, Any]] | None = None,
         space: Any = None,
         names: Sequence[str] | None = None,
+        nearest: bool = False,
     ) -> None:
         self.goal: Goal = goal_of(goal)
         self.values = _clean_values(values)
@@ -56,6 +62,7 @@ class Table:
         self.names = None if names is None else self._per_row("names", names)
         if self.space is not None and self.configs is not None:
             self.configs = tuple(self.space.validate(config) for config in self.configs)
+        self.nearest = self._clean_nearest(nearest)
 
     def __repr__(self) -> str:
         return f"Table({self.rows} rows × {self.resources} resources, goal={self.goal!r})"
@@ -67,6 +74,48 @@ class Table:
             return values, self.seconds[row, start:until].tolist()
         unit = float(self.seconds[row] if self.seconds.ndim else self.seconds)
         return values, [unit] * (until - start)
+
+    def row_of(self, config: Mapping[str, Any]) -> int:
+        """The row of a configuration: the first that is the same, or else nearest to it.
+
+        Args:
+            config: the configuration; without ``nearest`` it must be one of the table's.
+        """
+        return self.rows_of([config])[0]
+
+    def rows_of(self, configs: Sequence[Mapping[str, Any]]) -> list[int]:
+        """The rows of many configurations, see :meth:`row_of`."""
+        if self.configs is None:
+            raise TableError("configs", None, "rows are found by the configurations of the table")
+        asked = configs if self.space is None else [self.space.validate(one) for one in configs]
+        found = [self._known.get(_key(config)) for config in asked]
+        strange = [config for config, row in zip(asked, found, strict=True) if row is None]
+        if not strange:
+            return [row for row in found if row is not None]
+        if not self.nearest:
+            rule = "it must be one of the table's configurations, or nearest must be on"
+            raise TableError("config", strange[0], rule)
+        others = iter(self._surrogate.rows(strange).tolist())
+        return [next(others) if row is None else row for row in found]
+
+    @cached_property
+    def _known(self) -> dict[str, int]:
+        """The first row of each configuration."""
+        configs = self.configs or ()
+        return {_key(config): row for row, config in reversed(list(enumerate(configs)))}
+
+    @cached_property
+    def _surrogate(self) -> Nearest:
+        assert self.space is not None
+        return Nearest(self.space, self.configs or ())
+
+    def _clean_nearest(self, nearest: Any) -> bool:
+        if type(nearest) is not bool:
+            raise TableError("nearest", nearest, "it must be True or False")
+        if nearest and (self.space is None or self.configs is None):
+            rule = "a table needs configs and space to know what is near"
+            raise TableError("nearest", nearest, rule)
+        return nearest
 
     def _per_row(self, name: str, items: Any) -> tuple[Any, ...]:
         if not isinstance(items, Sequence) or isinstance(items, str):
@@ -135,6 +184,17 @@ class Table:
         if goal is None:
             goal = goal_of(str(arrays["goal"])) if "goal" in arrays else "min"
         return cls(values, seconds, goal)
+
+
+def _key(config: Mapping[str, Any]) -> str:
+    """What tells configurations apart, with the types of their values."""
+    rule = "it must be a dict of str, bool, None and finite numbers"
+    if not isinstance(config, Mapping):
+        raise TableError("config", config, rule)
+    try:
+        return canonical({name: plain(value) for name, value in config.items()})
+    except (TypeError, ValueError):
+        raise TableError("config", config, rule) from None
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rungwise import views
-from rungwise.cli import demo_simulated, digits
+from rungwise.cli import demo_recorded, demo_simulated, digits
 from rungwise.cli.console import out, progress
 from rungwise.core.scheduling import Recipe
 from rungwise.counterfactual import Saving
@@ -96,7 +96,8 @@ def demo(
 
     It ends with the winner, why the study stopped, the epochs spent against those that ASHA would
     have spent, and the accuracy of the winner, trained in full, on images that nothing was chosen
-    by. It needs scikit-learn: pip install 'rungwise\[demo]'.
+    by. Then PASHA and ASHA search among recorded architectures, `fashion-nas`, in a second.
+    It needs scikit-learn: pip install 'rungwise\[demo]'.
     """
     sizes = {"trials": trials, "epochs": epochs, "workers": workers}
     of_curves = {"runs": runs, "noise": noise}
@@ -120,10 +121,12 @@ def demo(
         end = str(interrupted) if study else "Interrupted. With --study FILE it could go on."
         typer.echo(end, err=True)
         raise typer.Exit(130) from None
+    recorded = demo_recorded.compared(talk=not (quiet or as_json))
     if as_json:
-        typer.echo(json.dumps(_figures(outcome)))
+        typer.echo(json.dumps({**_figures(outcome), "recorded": demo_recorded.figures(recorded)}))
     else:
         _tell(outcome)
+        demo_recorded.tell(recorded)
 
 
 def _refuse(why: str, **options: Any) -> None:

@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from rungwise._version import __version__
+from rungwise.cli import benchmark
 from rungwise.cli.demo import demo
+from rungwise.cli.reproduce import reproduce
 from rungwise.cli.simulate import simulate
 from rungwise.cli.studies import delete, export, list_studies, retrain, show
 from rungwise.cli.tune import resume, tune
@@ -36,6 +38,8 @@ app.command()(export)
 app.command()(retrain)
 app.command()(delete)
 app.command()(simulate)
+app.add_typer(benchmark.app, name="benchmark")
+app.command()(reproduce)
 
 
 def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback

@@ -1,0 +1,119 @@
+"""The arrays of a benchmark, and what must hold between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rungwise.benchmarks.card import Card
+from rungwise.benchmarks.encoding import Numbers
+from rungwise.errors import InvalidArgumentError, TableError, Told
+
+_SHAPE = "it must be [seeds, rows, resources] with at least one of each"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """What is measured, and of which configurations.
+
+    Attributes:
+        values: the curves [seeds, rows, resources].
+        seconds: the time of a unit of resource: (), [rows], [seeds, rows] or like values.
+        final: what is reported after full training [seeds, rows], None if that is the last value.
+        configs: the configuration of each row.
+        names: a name for each row.
+    """
+
+    values: Numbers
+    seconds: Numbers
+    final: Numbers | None = None
+    configs: tuple[dict[str, Any], ...] | None = None
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        shape = self.values.shape
+        if len(shape) != 3 or 0 in shape:
+            raise TableError("values", Told(f"of shape {shape}"), _SHAPE)
+        seeds, rows, _ = shape
+        if self.seconds.shape not in ((), (rows,), (seeds, rows), shape):
+            rule = f"it must be one number, or of shape {(rows,)}, {(seeds, rows)} or {shape}"
+            raise TableError("seconds", Told(f"of shape {self.seconds.shape}"), rule)
+        if self.final is not None and self.final.shape != (seeds, rows):
+            rule = f"it must be of shape {(seeds, rows)}"
+            raise TableError("final", Told(f"of shape {self.final.shape}"), rule)
+        for name, items in (("configs", self.configs), ("names", self.names)):
+            if items is not None and len(items) != rows:
+                rule = f"it needs one for each of {rows} rows"
+                raise TableError(name, Told(f"of length {len(items)}"), rule)
+
+    def check(self, card: Card) -> None:
+        """See that a card is the card of these arrays."""
+        seeds, rows, resources = self.values.shape
+        if len(card.seeds) != seeds:
+            rule = f"the curves are of {seeds}"
+            raise TableError("seeds of the card", Told(f"{len(card.seeds)} numbers"), rule)
+        for name, told, found in (
+            ("rows", card.rows, rows),
+            ("resources", card.resources, resources),
+        ):
+            if told != found:
+                raise TableError(f"{name} of the card", told, f"the curves have {found}")
+
+
+def clean(
+    card: Card,
+    *,
+    values: Any,
+    seconds: Any,
+    final: Any = None,
+    configs: Any = None,
+    names: Any = None,
+) -> Arrays:
+    """Arrays from what a person gives."""
+    space = card.search_space()
+    curves = _numbers("values", values)
+    times = _numbers("seconds", seconds)
+    wrong = ~(np.isfinite(times) & (times >= 0))
+    if wrong.any():
+        rule = "every unit of resource must take a finite, non-negative time"
+        raise TableError("seconds", float(times[wrong].ravel()[0]), rule)
+    told = None if configs is None else _listed("configs", configs)
+    if told is not None and space is not None:
+        told = tuple(_valid(number, config, space) for number, config in enumerate(told))
+    called = None if names is None else _listed("names", names)
+    if called is not None and not all(isinstance(name, str) for name in called):
+        raise TableError("names", names, "each must be text")
+    return Arrays(
+        Numbers(curves),
+        Numbers(times),
+        None if final is None else Numbers(_numbers("final", final)),
+        told,
+        called,
+    )
+
+
+def _numbers(name: str, given: Any) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError, OverflowError):
+        raise TableError(name, given, "it must be an array of numbers") from None
+    if array.dtype.kind not in "biuf":
+        raise TableError(name, given, "it must be an array of numbers")
+    return np.array(array, dtype=np.float64)
+
+
+def _listed(name: str, given: Any) -> tuple[Any, ...]:
+    if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
+        raise TableError(name, given, "it must be a sequence, one item a row")
+    return tuple(given.tolist() if isinstance(given, np.ndarray) else given)
+
+
+def _valid(number: int, config: Any, space: Any) -> dict[str, Any]:
+    try:
+        return dict(space.validate(config))
+    except InvalidArgumentError as error:
+        raise TableError(f"configs[{number}]", config, f"{error}".rstrip(".")) from None

@@ -1,0 +1,97 @@
+"""The benchmarks at hand: those of the package, and those in the data folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rungwise.benchmarks import store
+from rungwise.benchmarks.benchmark import Benchmark
+from rungwise.benchmarks.card import Card
+from rungwise.errors import TableError
+
+PACKAGED = Path(__file__).parent / "recorded"
+"""The tables that come with the package."""
+
+VARIABLE = "RUNGWISE_DATA"
+"""The environment variable that says where the data folder is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a benchmark lies.
+
+    Attributes:
+        name: which one.
+        folder: where its files are.
+        packaged: whether it came with the package.
+    """
+
+    name: str
+    folder: Path
+    packaged: bool
+
+
+def data_folder() -> Path:
+    """Where converted and fetched benchmarks are kept; it need not exist yet."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "rungwise"
+    # The base directory specification says that a relative path is to be ignored.
+    shared = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (shared if shared.is_absolute() else Path.home() / ".local" / "share") / "rungwise"
+
+
+def places() -> tuple[Place, ...]:
+    """Every benchmark that has both of its files, by name; a name may be there twice."""
+    found = [
+        Place(path.stem, folder, packaged)
+        for folder, packaged in ((PACKAGED, True), (data_folder(), False))
+        if folder.is_dir()
+        for path in folder.glob("*.json")
+        if path.with_suffix(".npz").is_file()
+    ]
+    return tuple(sorted(found, key=lambda place: (place.name, not place.packaged)))
+
+
+def names() -> tuple[str, ...]:
+    """The names of the benchmarks at hand."""
+    return tuple(dict.fromkeys(place.name for place in places()))
+
+
+def find(name: str) -> Place:
+    """Where a benchmark lies."""
+    found = [place for place in places() if place.name == name]
+    if len(found) > 1:
+        rule = (
+            f"two benchmarks have this name, one of the package and one in {found[1].folder}: "
+            "rename or remove that one"
+        )
+        raise TableError("benchmark", name, rule)
+    if not found:
+        listed = ", ".join(names()) or "none"
+        rule = (
+            f"installed are: {listed}. More can be had with `rungwise benchmark fetch` or "
+            f"`rungwise benchmark convert`, or lie in another folder than {data_folder()} "
+            f"({VARIABLE})"
+        )
+        raise TableError("benchmark", name, rule)
+    return found[0]
+
+
+def load(name: str) -> Benchmark:
+    """The benchmark of this name.
+
+    Args:
+        name: one of :func:`names`.
+    """
+    return store.read(find(name).folder, name)
+
+
+def cards() -> dict[str, Card]:
+    """The data card of every benchmark at hand."""
+    return {name: store.read_card(find(name).folder, name) for name in names()}

@@ -1,0 +1,62 @@
+"""Public benchmarks: reading them in their own formats, and getting them.
+
+Each source is read in one pass with little memory, trusted with nothing, and becomes benchmarks in
+the format of :mod:`rungwise.benchmarks.store`:
+
+=================  ==================================================================
+``nats``           NAS-Bench-201 from the files of NATS-Bench
+``pd1``            PD1
+``lcbench``        LCBench: the original, and arrays of a part of it
+``recognising``    which of them a file or folder is
+``fetching``       where they can be had, and downloads that go on where they ended
+=================  ==================================================================
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from rungwise.benchmarks.installed import data_folder
+from rungwise.benchmarks.sources.fetching import KNOWN, FetchError, Known, fetch
+from rungwise.benchmarks.sources.making import Progress
+from rungwise.benchmarks.sources.recognising import recognise
+from rungwise.core.checks import whole
+from rungwise.errors import TableError, Told
+
+__all__ = ["KNOWN", "FetchError", "Known", "convert", "fetch"]
+
+
+def convert(
+    source: str | PathLike[str],
+    *,
+    into: str | PathLike[str] | None = None,
+    on_progress: Progress | None = None,
+    workers: int = 1,
+) -> list[str]:
+    """Convert a public benchmark into the format that :func:`rungwise.benchmarks.load` reads.
+
+    Nothing is written unless all of the source could be read.
+
+    Args:
+        source: a file or folder; what it is, is seen from its content.
+        into: the folder to write to; the data folder by default.
+        on_progress: is told how much is read, of how much in all: files, or mebibytes.
+        workers: how many processes read a folder of many files.
+
+    Returns:
+        The names of the benchmarks that were made.
+    """
+    folder = data_folder() if into is None else Path(into)
+    whole("workers", workers, at_least=1)
+    made = [
+        benchmark
+        for found in recognise(Path(source))
+        for benchmark in found.make(on_progress, workers)
+    ]
+    try:
+        return [benchmark.install(folder) for benchmark in made]
+    except OSError as error:
+        raise TableError(
+            str(folder), Told("no folder to write to"), f"the system says: {error}"
+        ) from error

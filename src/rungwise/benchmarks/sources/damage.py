@@ -1,0 +1,36 @@
+"""What goes wrong with files from elsewhere, told by the name of the file."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path
+
+from rungwise.errors import TableError, Told
+
+DAMAGE = (
+    EOFError,
+    OSError,
+    ValueError,  # UnicodeDecodeError and json.JSONDecodeError are such
+    RecursionError,
+    OverflowError,
+    MemoryError,
+    NotImplementedError,  # compression that zipfile does not know
+    zlib.error,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+)
+"""What readers of compressed files and archives raise when a file is cut short or altered."""
+
+
+def damaged(name: str | Path, cause: object) -> TableError:
+    """An error for a file that cannot be read to its end; an error of ours stays what it is."""
+    if isinstance(cause, TableError):
+        return cause
+    if isinstance(cause, FileNotFoundError):
+        return TableError(str(name), Told("missing"), "there must be such a file or folder")
+    told = str(cause).rstrip(".") or type(cause).__name__
+    return TableError(
+        str(name), Told("damaged or cut short"), f"it must be whole ({told}): get it again"
+    )

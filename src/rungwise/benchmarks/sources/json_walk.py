@@ -1,0 +1,129 @@
+"""A JSON text of two levels of objects, one entry at a time.
+
+``{"a": {"0": …, "1": …}, "b": {…}}`` gives ("a", "0", …), ("a", "1", …), …; no more than an entry
+is in memory, so that a text of gigabytes can be read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator
+from typing import IO, Any
+
+from rungwise.benchmarks.sources.damage import damaged
+from rungwise.errors import TableError, Told
+
+LARGEST_ENTRY = 32 * 2**20
+"""The most letters of an entry."""
+
+_CHUNK = 2**20
+_SPACES = " \t\r\n"
+_BEHIND = frozenset(f"{_SPACES},:]}}")
+
+
+def entries(stream: IO[bytes], name: str) -> Iterator[tuple[str, str, Any]]:
+    """Every entry with its two keys, in the order of the text.
+
+    Args:
+        stream: the text.
+        name: which file it is, for errors.
+    """
+    walker = _Walker(stream, name)
+    seen = set()
+    for outer in walker.keys():  # noqa: SIM118 - it is no dict
+        if outer in seen:
+            raise TableError(name, Told("ambiguous"), f"{outer!r} must be there once")
+        seen.add(outer)
+        for inner in walker.keys():  # noqa: SIM118
+            yield outer, inner, walker.value()
+    walker.end()
+
+
+class _Walker:
+    """A place in a text."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self._stream = stream
+        self._name = name
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._scanner = json.JSONDecoder()
+        self._text = ""
+        self._here = 0
+        self._ended = False
+
+    def keys(self) -> Iterator[str]:
+        """The keys of an object; after each, its value must be read."""
+        self._expect("{")
+        if self._peek() == "}":
+            self._here += 1
+            return
+        while True:
+            if self._peek() != '"':
+                raise self._wrong("a key in quotes")
+            key = self.value()
+            self._expect(":")
+            yield key
+            mark = self._peek()
+            self._here += 1
+            if mark == "}":
+                return
+            if mark != ",":
+                raise self._wrong("a comma or a closing brace")
+
+    def value(self) -> Any:
+        """The value that comes next."""
+        self._peek()
+        size = _CHUNK
+        while True:
+            try:
+                value, end = self._scanner.raw_decode(self._text, self._here)
+            except json.JSONDecodeError as error:
+                # It may only go on behind what was read so far.
+                if self._ended:
+                    raise damaged(self._name, error) from error
+            except RecursionError:
+                rule = "no value in it may be nested that deeply"
+                raise TableError(self._name, Told("no data of ours"), rule) from None
+            else:
+                # What looks like the number 1 may be the beginning of 1.5.
+                if self._ended or self._text[end : end + 1] in _BEHIND:
+                    self._here = end
+                    return value
+            if len(self._text) - self._here > LARGEST_ENTRY:
+                rule = f"an entry may have at most {LARGEST_ENTRY:,} letters"
+                raise TableError(self._name, Told("malformed, or no data of ours"), rule)
+            self._more(size)
+            size *= 2  # so that a long value is not tried too often
+
+    def end(self) -> None:
+        """Nothing but space may follow."""
+        if self._peek():
+            raise self._wrong("nothing more")
+
+    def _peek(self) -> str:
+        """The next letter that is no space; none at the end."""
+        while True:
+            while self._here < len(self._text):
+                if self._text[self._here] not in _SPACES:
+                    return self._text[self._here]
+                self._here += 1
+            if self._ended:
+                return ""
+            self._more(_CHUNK)
+
+    def _expect(self, letter: str) -> None:
+        if self._peek() != letter:
+            raise self._wrong(repr(letter))
+        self._here += 1
+
+    def _more(self, size: int) -> None:
+        raw = self._stream.read(size)
+        self._ended = not raw
+        self._text = self._text[self._here :] + self._decoder.decode(raw, final=self._ended)
+        self._here = 0
+
+    def _wrong(self, wanted: str) -> TableError:
+        around = self._text[max(self._here - 20, 0) : self._here + 20]
+        found = "at its end" if not around else f"at {around!r}"
+        return damaged(self._name, f"{found} there must be {wanted}")

@@ -1,0 +1,351 @@
+"""LCBench: funnel-shaped networks on 35 tabular data sets, 2,000 configurations, 50 epochs.
+
+The original is one JSON text, ``data_2k_lw.json`` (or ``data_2k.json``, or the zip file of either),
+of a gigabyte or more: it is read a run at a time. From it comes what the paper used: validation
+accuracy, and seconds as the differences of the logged clock.
+
+There are also arrays of a part of it, ``lcbench_val_cross_entropy_curves.npz`` and
+``lcbench_final.npz``, without accuracies and clocks: there the metric is the validation
+cross-entropy, which is minimised, and what is reported in the end is the test accuracy.
+
+A log has 52 entries: before training, after each of 50 epochs, and a closing evaluation; the 50 are
+used.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from rungwise.benchmarks.card import Card
+from rungwise.benchmarks.sources.damage import DAMAGE, damaged
+from rungwise.benchmarks.sources.json_walk import entries
+from rungwise.benchmarks.sources.making import (
+    Floats,
+    Made,
+    Progress,
+    filled_seconds,
+    floats,
+    padded,
+    slim,
+    today,
+)
+from rungwise.benchmarks.sources.streams import counted
+from rungwise.errors import SpaceError, TableError, Told
+from rungwise.space import Float, Int, Space
+
+EPOCHS = 50
+
+SPACE = Space.parse(
+    {
+        "batch_size": Int(16, 512, log=True),
+        "learning_rate": Float(1e-4, 1e-1, log=True),
+        "momentum": Float(0.1, 0.99),
+        "weight_decay": Float(1e-5, 1e-1),
+        "num_layers": Int(1, 5),
+        "max_units": Int(64, 1024, log=True),
+        "max_dropout": Float(0, 1),
+    }
+)
+"""The space that the authors drew from."""
+
+MOST_RUNS = 100_000
+"""The most configurations of a data set."""
+
+MEMBERS = ("data_2k.json", "data_2k_lw.json")
+"""The files in the zip files."""
+
+_CITATION = (
+    "L. Zimmer, M. Lindauer and F. Hutter. Auto-PyTorch Tabular: Multi-Fidelity MetaLearning for "
+    "Efficient and Robust AutoDL. IEEE TPAMI 43(9), 2021."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A training run.
+
+    Attributes:
+        config: its hyperparameters.
+        accuracies: the validation accuracy after each epoch, from 0 to 1.
+        seconds: the time of each epoch.
+        final: the test accuracy in the end, from 0 to 1; NaN where it is unknown.
+    """
+
+    config: dict[str, Any]
+    accuracies: Floats
+    seconds: Floats
+    final: float
+
+
+@dataclass(slots=True)
+class DataSet:
+    """The runs on a data set.
+
+    Attributes:
+        runs: by the number of their configuration.
+        outside: how many are outside of the space.
+        about: what is the same for all runs.
+    """
+
+    runs: dict[int, Run] = field(default_factory=dict)
+    outside: int = 0
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+# -- the original ------------------------------------------------------------------------------
+
+
+def read(path: Path, on_progress: Progress | None = None) -> dict[str, DataSet]:
+    """The data sets of the JSON text, or of a zip file with it."""
+    sets: dict[str, DataSet] = {}
+    try:
+        with path.open("rb") as raw, _text(path, raw, on_progress) as (name, stream):
+            for dataset, number, record in entries(stream, name):
+                place = f"{name}: {dataset!r}, configuration {number!r}"
+                found = sets.setdefault(dataset, DataSet())
+                _take(found, number, record, place)
+                if len(found.runs) > MOST_RUNS:
+                    raise TableError(place, Told("one too many"), f"{MOST_RUNS:,} are admitted")
+    except DAMAGE as error:
+        raise damaged(path, error) from error
+    return sets
+
+
+@contextmanager
+def _text(
+    path: Path, raw: IO[bytes], on_progress: Progress | None
+) -> Iterator[tuple[str, IO[bytes]]]:
+    """The JSON text, and what to call it."""
+    file = counted(raw, path.stat().st_size, 0, on_progress)
+    if not zipfile.is_zipfile(raw):
+        raw.seek(0)
+        yield str(path), file
+        return
+    raw.seek(0)
+    with zipfile.ZipFile(file) as archive:
+        found = [info for info in archive.infolist() if info.filename in MEMBERS]
+        if len(found) != 1:
+            rule = f"it must hold {' or '.join(MEMBERS)}, once"
+            raise TableError(str(path), Told("another zip file"), rule)
+        with archive.open(found[0]) as stream:
+            yield f"{path}: {found[0].filename}", stream
+
+
+def _take(found: DataSet, number: str, record: Any, place: str) -> None:
+    """Put a run to its data set."""
+    if not number.isascii() or not number.isdecimal() or len(number) > 9:
+        raise TableError(place, Told("no run of LCBench"), "configurations have numbers")
+    parts = [record.get(key) if isinstance(record, dict) else None for key in _PARTS]
+    if not all(isinstance(part, dict) for part in parts):
+        rule = f"it must have the objects {', '.join(map(repr, _PARTS))}"
+        raise TableError(place, Told("no run of LCBench"), rule)
+    config, results, log = parts
+    assert isinstance(config, dict)  # they all are
+    assert isinstance(results, dict)
+    assert isinstance(log, dict)
+    if int(number) in found.runs:
+        raise TableError(place, Told("there twice"), "every configuration has one run")
+    try:
+        legal = SPACE.validate({name: config.get(name) for name in SPACE.names})
+    except SpaceError:
+        found.outside += 1
+        return
+    if "Train/val_accuracy" not in log:
+        rule = "its log must have 'Train/val_accuracy'"
+        raise TableError(place, Told("no run of LCBench"), rule)
+    clock = floats(log.get("time"), f"{place}, time")
+    found.runs[int(number)] = Run(
+        dict(legal),
+        floats(log["Train/val_accuracy"], f"{place}, Train/val_accuracy")[1 : EPOCHS + 1] / 100,
+        np.diff(clock)[:EPOCHS],
+        _final(results, log, place) / 100,
+    )
+    for key in ("OpenML_task_id", "instances", "classes", "features"):
+        value = results.get(key, config.get(key))
+        if type(value) in {int, float, str}:
+            found.about.setdefault(key, value)
+
+
+_PARTS = ("config", "results", "log")
+
+
+def _final(results: Mapping[str, Any], log: Mapping[str, Any], place: str) -> float:
+    """The test accuracy in percent; the last logged one where no result is given."""
+    given = floats([results.get("final_test_accuracy")], f"{place}, final_test_accuracy")[0]
+    if not np.isnan(given):
+        return float(given)
+    logged = floats(log.get("Train/test_result"), f"{place}, Train/test_result")[: EPOCHS + 1]
+    return float(logged[-1]) if len(logged) > 1 else np.nan
+
+
+def make(sets: Mapping[str, DataSet], source: Path) -> Iterator[Made]:
+    """The benchmarks of the data sets that were read."""
+    useful = {
+        name: found
+        for name, found in sets.items()
+        if any(np.isfinite(run.accuracies).any() for run in found.runs.values())
+    }
+    if not useful:
+        raise TableError(str(source), Told("without runs of LCBench"), "it must hold some")
+    for name, found in useful.items():
+        yield _benchmark(name, found)
+
+
+def _benchmark(name: str, found: DataSet) -> Made:
+    numbers = sorted(found.runs)
+    runs = [found.runs[number] for number in numbers]
+    values = padded([run.accuracies for run in runs])
+    width = values.shape[1]
+    times = padded([*(run.seconds for run in runs), np.zeros(width)])[:-1, :width]
+    seconds, mended = filled_seconds(times)
+    final = np.array([run.final for run in runs])
+    tested = bool(np.isfinite(final).any())
+    notes = []
+    if found.outside:
+        notes.append(f"{found.outside:,} runs outside of the space are left out")
+    if not tested:
+        notes.append("there are no test accuracies: the last validation accuracy is reported")
+    card = _card(
+        name,
+        metric="validation accuracy",
+        goal="max",
+        final_metric=_FINAL if tested else "",
+        unit_seconds="an epoch, from the differences of the logged clock",
+        source="LCBench, original JSON",
+        details={**found.about, "form": "original", "dataset": name, "notes": notes},
+        checks={
+            "runs_outside_the_space": found.outside,
+            "units_with_usual_seconds": mended,
+            "runs_that_ended_early": int((~np.isfinite(values[:, -1])).sum()),
+            "runs_without_a_test_accuracy": int((~np.isfinite(final)).sum()),
+        },
+    )
+    return Made(
+        card=card,
+        values=values[None],
+        seconds=slim(seconds[None]),
+        final=final[None] if tested else None,
+        configs=[run.config for run in runs],
+        names=[str(number) for number in numbers],
+    )
+
+
+_FINAL = "test accuracy after 50 epochs"
+
+
+def _card(name: str, **more: Any) -> Card:
+    """What is the same for both forms."""
+    return Card(
+        name=f"lcbench-{name}",
+        title=f"LCBench: funnel-shaped networks on {name}",
+        description=(
+            f"Multi-layer perceptrons, each layer narrower than the one before, trained on {name} "
+            f"with stochastic gradient descent and cosine annealing over {EPOCHS} epochs."
+        ),
+        resource="epoch",
+        seeds=(0,),
+        licence="Apache-2.0",
+        citation=_CITATION,
+        created=today(),
+        space=SPACE.to_json(),
+        **more,
+    )
+
+
+# -- the arrays --------------------------------------------------------------------------------
+
+ARRAYS = ("lcbench_val_cross_entropy_curves.npz", "lcbench_final.npz")
+"""The files of the arrays."""
+
+LARGEST_ARRAYS = 2**30
+"""The most bytes of the arrays in a file; there are 15 million of the real ones."""
+
+
+def make_from_arrays(folder: Path) -> Iterator[Made]:
+    """The benchmarks of the arrays in a folder; without the second file no final figure is told."""
+    path, final_path = (folder / name for name in ARRAYS)
+    needed = ("val_cross_entropy", "dataset_names", "config_names", "configs")
+    curves, set_names, column_names, rows = _arrays(path, needed)
+    sets, columns = [str(name) for name in set_names], [str(name) for name in column_names]
+    if curves.ndim != 3 or curves.shape[:2] != (len(sets), len(rows)) or curves.shape[2] < 2:
+        rule = f"its curves must be of {len(sets)} data sets and {len(rows)} configurations"
+        raise TableError(str(path), Told(f"of shape {curves.shape}"), rule)
+    if len(set(sets)) < len(sets):
+        raise TableError(str(path), Told("ambiguous"), "the names of its data sets must differ")
+    configs = _configs(rows, columns, path)
+    finals = None
+    if final_path.is_file():
+        (finals,) = _arrays(final_path, ("final_test_accuracy",))
+        if finals.shape != curves.shape[:2]:
+            rule = f"it must be of shape {curves.shape[:2]}, as {path.name}"
+            raise TableError(str(final_path), Told(f"of shape {finals.shape}"), rule)
+    for number, name in enumerate(sets):
+        yield Made(
+            card=_array_card(name, tested=finals is not None),
+            values=curves[number : number + 1, :, 1 : EPOCHS + 1],
+            seconds=np.array(1.0),
+            final=None if finals is None else finals[number : number + 1] / 100,
+            configs=configs,
+            names=[str(row) for row in range(len(configs))],
+        )
+
+
+def _array_card(name: str, *, tested: bool) -> Card:
+    return _card(
+        name,
+        metric="validation cross-entropy",
+        goal="min",
+        final_metric=_FINAL if tested else "",
+        unit_seconds="1 for an epoch: the arrays tell no times",
+        source="LCBench, arrays of the validation cross-entropy",
+        details={
+            "form": "arrays",
+            "dataset": name,
+            # The curves fall, the final figure rises.
+            **({"final_goal": "max"} if tested else {}),
+            "notes": [
+                "tuned on cross-entropy, not on accuracy as in the paper; time counts epochs"
+            ],
+        },
+    )
+
+
+def _configs(rows: Any, columns: Iterable[str], path: Path) -> list[dict[str, Any]]:
+    names = list(columns)
+    whole = {"batch_size", "num_layers", "max_units"}
+    if sorted(names) != sorted(SPACE.names) or rows.ndim != 2 or rows.shape[1] != len(names):
+        raise TableError(str(path), Told("of another form"), f"it must have {sorted(SPACE.names)}")
+    return [
+        {
+            name: int(value) if name in whole else float(value)
+            for name, value in zip(names, row, strict=True)
+        }
+        for row in rows.tolist()
+    ]
+
+
+def _arrays(path: Path, names: Iterable[str]) -> list[Any]:
+    """Some arrays of an ``.npz`` file."""
+    try:
+        with path.open("rb") as raw:
+            with zipfile.ZipFile(raw) as archive:
+                promised = sum(info.file_size for info in archive.infolist())
+            if promised > LARGEST_ARRAYS:
+                rule = f"at most {LARGEST_ARRAYS:,} are read"
+                raise TableError(str(path), Told(f"a file that promises {promised:,} bytes"), rule)
+            raw.seek(0)
+            file = np.load(raw, allow_pickle=False)
+            missing = sorted(set(names) - set(file.files))
+            if missing:
+                rule = f"it must have the arrays {missing}"
+                raise TableError(str(path), Told(f"of {sorted(file.files)}"), rule)
+            return [file[name] for name in names]
+    except DAMAGE as error:
+        raise damaged(path, error) from error

@@ -1,0 +1,119 @@
+"""What every converter ends in: arrays and a card, written into the data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rungwise.benchmarks import store
+from rungwise.benchmarks.card import Card
+from rungwise.errors import TableError, Told
+
+Floats = NDArray[np.floating[Any]]
+Progress = Callable[[int, int], None]
+"""Is told how much is done, of how much in all."""
+
+_NUMBERS = frozenset({int, float, type(None)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A benchmark that was read from its source, and is not yet written.
+
+    Attributes:
+        card: what is known about it.
+        values: the curves [seeds, rows, resources].
+        seconds: the time of a unit of resource.
+        final: what is reported after full training [seeds, rows]; None for the last value.
+        configs: the configuration of each row.
+        names: a name for each row.
+        quantum: values are multiples of this; None if they are not.
+        final_quantum: the same for ``final``.
+    """
+
+    card: Card
+    values: Floats
+    seconds: Floats
+    final: Floats | None = None
+    configs: Sequence[Mapping[str, Any]]
+    names: Sequence[str] | None = None
+    quantum: float | None = None
+    final_quantum: float | None = None
+
+    def install(self, folder: Path) -> str:
+        """Write it; gives its name."""
+        store.write(
+            folder,
+            self.card,
+            values=self.values,
+            seconds=self.seconds,
+            final=self.final,
+            configs=self.configs,
+            names=self.names,
+            quantum=self.quantum,
+            final_quantum=self.final_quantum,
+        )
+        return self.card.name
+
+
+def today() -> str:
+    """The day for a card."""
+    return datetime.now(timezone.utc).date().isoformat()
+
+
+def quantum_of(values: Floats, candidates: Iterable[float]) -> float | None:
+    """The first candidate of which all values are multiples, but for rounding; None if none is."""
+    finite = values[np.isfinite(values)].astype(np.float64)
+    for quantum in candidates:
+        counts = finite / quantum
+        if finite.size and np.abs(counts - np.rint(counts)).max() < 0.01:
+            return quantum
+    return None
+
+
+def slim(seconds: Floats) -> Floats:
+    """Seconds [seeds, rows, resources] without the axes along which they do not differ."""
+    if (seconds != seconds[:, :, :1]).any():
+        return seconds
+    unit = seconds[:, :, 0]
+    return unit if (unit != unit[:1]).any() else unit[0]
+
+
+def filled_seconds(seconds: Floats) -> tuple[Floats, int]:
+    """Times of units [rows, resources], all finite and none negative; and how many were mended.
+
+    Clocks run backwards and logs have holes: what is missing is the median of its row, or of the
+    whole table where a row has none.
+    """
+    times = seconds.astype(np.float64)
+    wrong = ~(np.isfinite(times) & (times >= 0))
+    times[wrong] = np.nan
+    known = ~wrong
+    usual = float(np.median(times[known])) if known.any() else 1.0
+    for row in np.flatnonzero(wrong.any(axis=1)):
+        own = float(np.median(times[row][known[row]])) if known[row].any() else usual
+        times[row][wrong[row]] = own
+    return times, int(wrong.sum())
+
+
+def floats(items: Any, place: str) -> Floats:
+    """A list of numbers from a JSON file, with NaN for null; null for the list is an empty one."""
+    if items is None:
+        return np.empty(0)
+    if not isinstance(items, list) or not set(map(type, items)) <= _NUMBERS:
+        raise TableError(place, Told("malformed"), "it must be a list of numbers and nulls")
+    return np.array(items, dtype=np.float64)  # None becomes NaN
+
+
+def padded(curves: Sequence[Floats]) -> Floats:
+    """Curves of any lengths as an array, NaN behind their ends."""
+    full = np.full((len(curves), max(map(len, curves))), np.nan)
+    for row, curve in enumerate(curves):
+        full[row, : len(curve)] = curve
+    return full

@@ -1,0 +1,92 @@
+"""Streams over files that are too large to be read at once, and not to be trusted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from rungwise.benchmarks.sources.making import Progress
+
+LARGEST_PIECE = 32 * 2**20
+"""The most bytes that are held at a time, whatever a header says."""
+
+
+class Counted(io.RawIOBase):
+    """A file that tells how far it was read, in mebibytes.
+
+    Args:
+        file: the file.
+        total: how many bytes there are in all.
+        before: how many were read from others before it.
+        on_progress: who is told.
+    """
+
+    def __init__(self, file: IO[bytes], total: int, before: int, on_progress: Progress) -> None:
+        super().__init__()
+        self._file = file
+        self._total = total
+        self._before = before
+        self._on_progress = on_progress
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: Any, /) -> int:
+        piece = self._file.read(len(buffer))
+        buffer[: len(piece)] = piece
+        self._on_progress((self._before + self._file.tell()) >> 20, self._total >> 20)
+        return len(piece)
+
+
+def counted(
+    file: IO[bytes], total: int, before: int = 0, on_progress: Progress | None = None
+) -> IO[bytes]:
+    """The file, or one that tells how far it was read."""
+    if on_progress is None:
+        return file
+    return io.BufferedReader(Counted(file, total, before, on_progress), 2**18)
+
+
+@contextmanager
+def uncompressed(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """A stream, uncompressed if it is compressed with gzip."""
+    begin = file.tell()
+    magic = file.read(2)
+    file.seek(begin)
+    if magic != b"\x1f\x8b":
+        yield file
+        return
+    with gzip.GzipFile(fileobj=file, mode="rb") as stream:
+        yield stream  # type: ignore[misc]
+
+
+class Cautious:
+    """A file that hands out no more than a piece at a time; ``tarfile`` believes headers.
+
+    Args:
+        file: the file.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek: Callable[..., int] = file.seek
+        self.tell: Callable[[], int] = file.tell
+        self.seekable: Callable[[], bool] = file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        """So many bytes, not all."""
+        if not 0 <= size <= LARGEST_PIECE:
+            raise ValueError(f"a header declares {size:,} bytes")
+        return self._file.read(size)

@@ -1,0 +1,203 @@
+"""Benchmarks on disk: the pair of files ``NAME.npz`` (arrays) and ``NAME.json`` (the card).
+
+::
+
+    values        [seeds, rows, resources]   the learning curves, see encoding.py
+    seconds       (), [rows], [seeds, rows] or [seeds, rows, resources]
+    final         [seeds, rows]              what is reported after full training; optional
+    config/NAME   [rows]                     the configurations, see columns.py; optional
+    names         a JSON list of texts       a name for each row; optional
+
+The arrays are those of any ``.npz`` file (``np.load`` reads them), the same arguments give the same
+bytes, nothing is pickled, and a file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from rungwise.benchmarks import archive, columns, encoding
+from rungwise.benchmarks.arrays import Arrays, clean
+from rungwise.benchmarks.benchmark import Benchmark
+from rungwise.benchmarks.card import Card, check_name
+from rungwise.core.checks import must_be
+from rungwise.errors import InvalidArgumentError, TableError, Told
+
+CARD_LIMIT = 16 * 2**20
+"""The most bytes of a card."""
+
+
+def write(
+    folder: str | PathLike[str],
+    card: Card,
+    *,
+    values: ArrayLike,
+    seconds: ArrayLike,
+    final: ArrayLike | None = None,
+    configs: Sequence[Mapping[str, Any]] | None = None,
+    names: Sequence[str] | None = None,
+    quantum: float | None = None,
+    final_quantum: float | None = None,
+) -> Path:
+    """Write a benchmark; gives the path of its ``.npz`` file.
+
+    Args:
+        folder: where to; it is made if there is none.
+        card: what is known about it; rows, resources, encoding and checksum are filled in.
+        values: the curves [seeds, rows, resources], NaN where a run ended early or diverged.
+        seconds: how long a unit of resource takes: one number, [rows], [seeds, rows] or [seeds,
+            rows, resources].
+        final: what is reported after full training [seeds, rows]; the last value if not given.
+        configs: the configuration of each row.
+        names: a name for each row.
+        quantum: store values as multiples of this, to the nearest one, in 16 bits (for accuracies
+            over 10,000 images 1/10000, which loses nothing); as 32-bit floats if not given.
+        final_quantum: the same for ``final``.
+    """
+    must_be("card", card, Card, "a rungwise.benchmarks.Card")
+    arrays = clean(card, values=values, seconds=seconds, final=final, configs=configs, names=names)
+    stored, forms = _encoded(arrays, {"values": quantum, "final": final_quantum})
+    content = archive.pack(stored)
+    _, rows, resources = arrays.values.shape
+    card = replace(
+        card,
+        rows=rows,
+        resources=resources,
+        encoding=forms,
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+    arrays.check(card)
+    told = card.to_bytes()
+    where = Path(folder)
+    where.mkdir(parents=True, exist_ok=True)
+    path = where / f"{card.name}.npz"
+    _put(path, content)
+    _put(path.with_suffix(".json"), told)
+    return path
+
+
+def read(folder: str | PathLike[str], name: str) -> Benchmark:
+    """Read a benchmark, checked against its card."""
+    card = read_card(folder, name)
+    path = Path(folder) / f"{name}.npz"
+    content = _content(path, archive.LIMIT)
+    found = hashlib.sha256(content).hexdigest()
+    if found != card.sha256:
+        what = Told(f"a file of {len(content):,} bytes with the SHA-256 {found}")
+        rule = f"{name}.json says {card.sha256}: it is damaged, or of another version"
+        raise TableError(str(path), what, rule)
+    stored = archive.unpack(path, content)
+    try:
+        return Benchmark(card, _decoded(card, stored))
+    except InvalidArgumentError as error:
+        raise _placed(path, error) from error
+
+
+def read_card(folder: str | PathLike[str], name: str) -> Card:
+    """Read the card of a benchmark."""
+    path = Path(folder) / f"{check_name(name)}.json"
+    text = _content(path, CARD_LIMIT)
+    try:
+        card = Card.from_json(json.loads(text.decode()))
+    except InvalidArgumentError as error:
+        raise _placed(path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise TableError(str(path), Told("no JSON text"), "a data card must be one") from error
+    if card.name != name:
+        rule = "the card and its file must have the same name"
+        raise TableError(str(path), Told(f"the card of {card.name!r}"), rule)
+    return card
+
+
+def _encoded(
+    arrays: Arrays, quanta: Mapping[str, float | None]
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """What is stored, in the order of the file, and how it is to be read."""
+    stored: dict[str, NDArray[Any]] = {}
+    forms: dict[str, Any] = {}
+    for name in ("values", "seconds", "final"):
+        array = getattr(arrays, name)
+        if array is not None:
+            curves = len(array.shape) == 3
+            stored[name], forms[name] = encoding.encode(
+                name, array[...], quanta.get(name), delta=curves
+            )
+    if arrays.configs is not None:
+        stored |= columns.write(arrays.configs)
+    if arrays.names is not None:
+        stored["names"] = columns.text(list(arrays.names))
+    return stored, forms
+
+
+def _decoded(card: Card, stored: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays behind what is stored."""
+    forms, known = card.encoding, ("values", "seconds", "final", "names")
+    for name in ("values", "seconds"):
+        if name not in stored:
+            raise TableError("file", sorted(stored), f"it must have an array {name!r}")
+    for name in stored:
+        if name not in known and not name.startswith(("config/", "options/", "absent/")):
+            raise TableError("file", name, "no such array belongs in a benchmark")
+    numbers = {
+        name: encoding.decode(name, stored[name], forms.get(name))
+        for name in ("values", "seconds", "final")
+        if name in stored
+    }
+    found = Arrays(numbers["values"], numbers["seconds"], numbers.get("final"))
+    found.check(card)  # before its number of rows is relied on
+    configured = any(name.startswith("config/") for name in stored)
+    configs = columns.read(stored, card.rows) if configured else None
+    return replace(found, configs=configs, names=_names(stored.get("names")))
+
+
+def _names(stored: NDArray[Any] | None) -> tuple[str, ...] | None:
+    if stored is None:
+        return None
+    names = columns.document("names", stored)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TableError("names", names, "it must be a list of texts")
+    return tuple(names)
+
+
+def _placed(path: Path, error: InvalidArgumentError) -> TableError:
+    """An error with the file that it is in."""
+    told = Told(f"a file whose {error.argument} is {error.value!r}")
+    return TableError(str(path), told, error.rule)
+
+
+def _content(path: Path, limit: int) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > limit:
+            raise TableError(
+                str(path), Told(f"a file of {size:,} bytes"), f"at most {limit:,} are read"
+            )
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise TableError(str(path), Told("missing"), "there must be such a file") from None
+    except OSError as error:
+        raise TableError(str(path), Told("unreadable"), f"the system says: {error}") from error
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write a file beside its place, then move it there: it is whole or not there."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with beside.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,81 @@
+"""``rungwise benchmark convert`` and ``fetch``: public benchmarks become ours."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rungwise.benchmarks import installed, store
+from rungwise.cli.console import grid, out, progress
+from rungwise.cli.summary import line
+
+Source = Annotated[
+    Path,
+    typer.Argument(
+        help=(
+            "A file or folder as it was downloaded: NAS-Bench-201 (NATS-tss…), PD1 (pd1.tar.gz) "
+            "or LCBench (data_2k_lw.zip, data_2k.json)."
+        )
+    ),
+]
+Name = Annotated[str, typer.Argument(help="nasbench201, pd1 or lcbench.")]
+Into = Annotated[Path | None, typer.Option(help="The folder to write to; the data folder if not.")]
+Downloads = Annotated[
+    Path | None, typer.Option(help="The folder for the download; one in the data folder if not.")
+]
+Workers = Annotated[int, typer.Option(help="How many processes read a folder of files.", min=1)]
+
+
+def convert(source: Source, into: Into = None, workers: Workers = 2) -> None:
+    """Make benchmarks from the files of a public one; what they are is seen from their content.
+
+    A source is read in one pass with little memory, and nothing is written unless all of it is
+    sound.
+    """
+    _convert(source, into, workers)
+
+
+def fetch(name: Name, into: Into = None, downloads: Downloads = None, workers: Workers = 2) -> None:
+    """Download a public benchmark and convert it.
+
+    A download that was interrupted goes on where it ended; a complete one is checked, and kept.
+    """
+    from rungwise.benchmarks import sources  # noqa: PLC0415 - few commands need the network
+
+    with progress("downloading (MiB)") as tell:
+        path = sources.fetch(name, into=downloads, on_progress=tell)
+    out().print(f"{line(str(path))} is there, and is what it should be.", soft_wrap=True)
+    _convert(path, into, workers)
+
+
+def _convert(source: Path, into: Path | None, workers: int) -> None:
+    from rungwise.benchmarks import sources  # noqa: PLC0415
+
+    with progress("converting") as tell:
+        names = sources.convert(source, into=into, on_progress=tell, workers=workers)
+    _show(names, installed.data_folder() if into is None else into)
+
+
+def _show(names: Sequence[str], folder: Path) -> None:
+    """What was made, what is to be known about it, and what to do next."""
+    console = out()
+    cards = [store.read_card(folder, name) for name in names]
+    shown = grid(console, f"Written to {line(str(folder))}")
+    for title in ("name", "rows × resources × seeds", "metric"):
+        shown.add_column(title, overflow="fold")
+    for card in cards:
+        shape = f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}"
+        shown.add_row(line(card.name), shape, line(f"{card.metric} ({card.goal})"))
+    console.print(shown)
+    for note in dict.fromkeys(note for card in cards for note in card.details.get("notes", ())):
+        whose = [card.name for card in cards if note in card.details.get("notes", ())]
+        of = "all" if len(whose) == len(cards) else ", ".join(whose)
+        console.print(line(f"Note ({of}): {note}."), soft_wrap=True)
+    there = ""
+    if folder.resolve() != installed.data_folder().resolve():
+        there = f"{installed.VARIABLE}={shlex.quote(str(folder.absolute()))} "
+    console.print(line(f"Next: {there}rungwise benchmark info {names[0]}"), soft_wrap=True)

@@ -1,0 +1,85 @@
+"""The second part of ``rungwise demo``: PASHA against ASHA on recorded architectures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rungwise.benchmarks import installed
+from rungwise.cli.console import grid, out, progress
+from rungwise.reproduction import Settings, reproduce
+from rungwise.reproduction.outcomes import everything
+from rungwise.reproduction.results import Row, Section
+
+TABLE, EXPERIMENT, PROTOCOL = "fashion-nas", "table1", "ours"
+
+
+def compared(*, talk: bool) -> Section:
+    """The methods of the paper's first table on the table that comes with the package."""
+    settings = Settings((EXPERIMENT,), protocols=(PROTOCOL,))
+    with progress("simulating") as tell:
+        found = reproduce(
+            (EXPERIMENT,), (TABLE,), settings=settings, progress=tell if talk else None
+        )
+    return found.sections[0]
+
+
+def figures(section: Section) -> dict[str, Any]:
+    """What is told, as plain JSON values."""
+    return {
+        row.method: {
+            "test_accuracy": row.final.mean,
+            "seconds": row.seconds.mean,
+            "epochs": row.spent.mean,
+            "furthest": row.max_resource.mean,
+            "runs": row.n,
+        }
+        for row in section.rows
+    }
+
+
+def tell(section: Section) -> None:
+    """A small table, and what PASHA saved."""
+    console = out()
+    runs = section.rows[0].n
+    shown = grid(console, f"Recorded architectures ({TABLE}): 256 drawn, mean of {runs} runs")
+    shown.add_column("scheduler")
+    for column in ("test accuracy, fully trained", "time on 4 cores", "epochs", "furthest"):
+        shown.add_column(column, justify="right")
+    for row in section.rows:
+        if row.method == "random":  # a few draws tell little of chance: all of them do below
+            continue
+        shown.add_row(
+            row.label,
+            f"{row.final.mean:.2%} ± {100 * row.final.std:.2f}",
+            _time(row.seconds.mean),
+            f"{row.spent.mean:,.0f}",
+            f"{row.max_resource.mean:.0f}",
+        )
+    chance = everything(installed.load(TABLE))
+    shown.add_row("one at random", f"{chance.mean:.2%} ± {100 * chance.std:.2f}", "0.0 s", "0", "0")
+    console.print()
+    console.print(shown)
+    console.print(_saved(section), soft_wrap=True)
+
+
+def _saved(section: Section) -> str:
+    rows = {row.method: row for row in section.rows}
+    asha, pasha = rows["asha"], rows["pasha"]
+    saved = asha.seconds.mean - pasha.seconds.mean
+    return (
+        f"PASHA saved {_time(saved)} of ASHA's {_time(asha.seconds.mean)}, "
+        f"{_points(asha, pasha)}. `rungwise reproduce` runs the paper's whole evaluation."
+    )
+
+
+def _points(asha: Row, pasha: Row) -> str:
+    by = 100 * (pasha.final.mean - asha.final.mean)
+    if abs(by) < 0.005:
+        return "and its architectures are as good"
+    return f"and its architectures are {abs(by):.2f} points {'better' if by > 0 else 'worse'}"
+
+
+def _time(seconds: float) -> str:
+    if seconds >= 5400:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.1f} s"

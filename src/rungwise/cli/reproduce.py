@@ -1,0 +1,198 @@
+"""``rungwise reproduce``: the paper's evaluation on the benchmarks that are installed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from rungwise.cli.console import out as result_console
+from rungwise.cli.console import progress
+from rungwise.core.checks import one_of
+from rungwise.errors import InvalidArgumentError
+from rungwise.reproduction import EXPERIMENTS, Reproduction, Settings
+from rungwise.reproduction import reproduce as run
+from rungwise.reproduction.experiments import ALL
+from rungwise.reproduction.markdown import markdown
+from rungwise.reproduction.protocols import PROTOCOLS
+from rungwise.reproduction.running import cores
+from rungwise.reproduction.spreadsheets import runs_csv, summary_csv
+from rungwise.reproduction.terminal import show
+
+INTERRUPTED = 130
+BOTH = "both"
+WIDE = 160
+"""Columns of a table with the paper's figures in it, where there is no terminal to fit into."""
+
+Experiments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="EXPERIMENT",
+        help=f"Which experiments: {ALL} (the default) or some of {', '.join(EXPERIMENTS)}.",
+        show_default=False,
+    ),
+]
+Benchmarks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--benchmark",
+        help="An installed benchmark (`rungwise benchmark list`); give it again for more. All of "
+        "them by default, LCBench's data sets in the experiment lcbench only.",
+        show_default=False,
+    ),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Scheduler seeds: how many samples of configurations. Each is run on every training "
+        "seed of the table.",
+        show_default="5",
+    ),
+]
+Configs = Annotated[int, typer.Option(min=2, help="How many configurations a study draws.")]
+Workers = Annotated[int, typer.Option(min=1, help="How many configurations train at a time.")]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="How many processes simulate; it changes how long it takes and nothing else.",
+        show_default="one for each core",
+    ),
+]
+ProtocolName = Annotated[
+    str,
+    typer.Option(
+        help="paper: as in the authors' code (end when the last configuration starts, promote by "
+        "quantile, check after every report); ours: the defaults of rungwise; or both."
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write results.md, runs.csv (a line a study), summary.csv (a line a method) and "
+        "report.html (its figures need the extra 'plots') to this folder.",
+        show_default=False,
+    ),
+]
+Nearest = Annotated[
+    bool,
+    typer.Option(
+        "--nearest",
+        help="Draw configurations from the search space and answer each by the nearest recorded "
+        "one, as the paper does on PD1 (benchmarks that say so do it anyway).",
+    ),
+]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="One scheduler seed, for a first look: --seeds 1.")
+]
+
+
+def reproduce(
+    experiments: Experiments = None,
+    benchmark: Benchmarks = None,
+    seeds: Seeds = None,
+    configs: Configs = 256,
+    workers: Workers = 4,
+    processes: Processes = None,
+    protocol: ProtocolName = BOTH,
+    out: Out = None,
+    nearest: Nearest = False,
+    quick: Quick = False,
+) -> None:
+    """Run the paper's experiments on installed benchmarks; its figures beside ours.
+
+    Nothing is trained: recorded curves are played in virtual time, in minutes.
+
+    The same command always gives the same figures. For example:
+
+    rungwise reproduce table1 --benchmark fashion-nas
+
+    rungwise reproduce all --out results
+
+    table1: PASHA, ASHA, one epoch, random (the paper's tables 1 and 5).
+
+    eta: reduction factors 2, 3 and 4. resources: all epochs or a quarter.
+
+    rankings: the ranking functions of appendix C. percentiles: those of ε.
+
+    epochs: one, two, three or five epochs for every configuration.
+
+    granularity: whole epochs or finer. lcbench: its 35 data sets, a line each.
+    """
+    if quick and seeds is not None:
+        raise InvalidArgumentError("--seeds", seeds, "--quick is one seed: give one of the two")
+    one_of("--protocol", protocol, (*PROTOCOLS, BOTH))
+    names = tuple(experiments or (ALL,))
+    settings = Settings(
+        experiments=names,
+        protocols=tuple(PROTOCOLS) if protocol == BOTH else (protocol,),
+        seeds=1 if quick else 5 if seeds is None else seeds,
+        configs=configs,
+        workers=workers,
+        nearest=nearest,
+    )
+    folder = None if out is None else _ready(out)
+    try:
+        with progress("simulating") as tell:
+            found = run(
+                names,
+                benchmark or None,
+                settings=settings,
+                processes=cores() if processes is None else processes,
+                progress=tell,
+            )
+    except KeyboardInterrupt:
+        typer.echo("rungwise: interrupted; nothing was written", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    show(found, _screen())
+    if folder is not None:
+        _write(found, folder)
+
+
+def _screen() -> Console:
+    screen = result_console()
+    return screen if screen.is_terminal else Console(highlight=False, width=WIDE)
+
+
+def _ready(folder: Path) -> Path:
+    """The folder, before minutes are spent on what cannot be written to it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        rule = f"it must be a folder that can be written to ({error.strerror or error})"
+        raise InvalidArgumentError("--out", str(folder), rule) from None
+    return folder
+
+
+def _write(found: Reproduction, folder: Path) -> None:
+    from rungwise.reproduction.report import html  # noqa: PLC0415 - plots are not for every command
+
+    texts = {
+        "results.md": markdown(found),
+        "runs.csv": runs_csv(found),
+        "summary.csv": summary_csv(found),
+        "report.html": html(found),
+    }
+    for name, text in texts.items():
+        _replace(folder / name, text)
+    typer.echo(f"Written to {folder}: {', '.join(texts)}")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Whole or not at all, and the same bytes everywhere."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(path)
+    except OSError as error:
+        rule = f"it must be a file that can be written ({error.strerror or error})"
+        raise InvalidArgumentError("--out", str(path), rule) from None
+    finally:
+        beside.unlink(missing_ok=True)

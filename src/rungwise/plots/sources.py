@@ -1,0 +1,119 @@
+"""What figures of a study are drawn from: results of tuning, engines, simulated studies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rungwise.core.engine import Engine
+from rungwise.errors import InvalidArgumentError, Told
+from rungwise.simulation import SimulationResult
+
+UNNAMED = "value"
+"""What is measured, where nobody has named it."""
+
+RULE = "it must be what came of a study: rungwise.simulate(…), tune(…), load(…) or replay(…)"
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One job: who was trained from where to where.
+
+    Attributes:
+        name: who, as a person says it.
+        start: the resource it started from.
+        end: the resource it got to.
+        best: whether it was the one that won in the end.
+    """
+
+    name: str
+    start: float
+    end: float
+    best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a study went.
+
+    Attributes:
+        legs: its jobs in the order issued.
+        ceilings: [(number of reports so far, level), …], from the first ceiling on.
+        epsilons: [(number of reports so far, ε), …].
+        reports: how many reports there were.
+        metric: what its values are.
+        cut: how much of the legs drawn was not trained, because the study ended.
+    """
+
+    legs: Sequence[Leg]
+    ceilings: Sequence[tuple[int, float]]
+    epsilons: Sequence[tuple[int, float]]
+    reports: int
+    metric: str
+    cut: float = 0
+
+
+def engine_of(source: Any) -> Engine | None:
+    """The engine of a study that was run; None for anything else."""
+    if isinstance(source, Engine):
+        return source
+    found = getattr(source, "engine", None)
+    return found if isinstance(found, Engine) else None
+
+
+def metric_of(source: Any) -> str:
+    """The name of what was measured."""
+    name = getattr(source, "metric", None)
+    return name if isinstance(name, str) and name else UNNAMED
+
+
+def course_of(source: Any) -> Course:
+    """How a study went, whatever it is the result of."""
+    engine = engine_of(source)
+    if engine is not None:
+        return _of_engine(engine, metric_of(source))
+    if isinstance(source, SimulationResult):
+        return _of_simulation(source)
+    raise InvalidArgumentError("result", source, RULE)
+
+
+def courses_of(results: Any) -> dict[str, Course]:
+    """Several studies by their labels; a single one has an empty label."""
+    if not isinstance(results, Mapping):
+        return {"": course_of(results)}
+    if not results:
+        raise InvalidArgumentError("results", results, "there must be one at least")
+    return {str(label): course_of(result) for label, result in results.items()}
+
+
+def legs_known(course: Course) -> None:
+    """Refuse a course whose jobs mostly ended before their goals, no one knows where."""
+    drawn = sum(leg.end - leg.start for leg in course.legs)
+    if course.cut > drawn / 2:
+        told = Told(f"of jobs that were to train {drawn:,g} and trained {drawn - course.cut:,g}")
+        rule = (
+            "it must tell where each of them ended: keep a log with simulate(…, log=log) and draw "
+            "rungwise.replay(log)"
+        )
+        raise InvalidArgumentError("result", told, rule)
+
+
+def _of_simulation(result: SimulationResult) -> Course:
+    best = None if result.best is None else result.best.row
+    legs = [Leg(f"row {row}", start, end, row == best) for row, start, end in result.jobs]
+    cut = sum(leg.end - leg.start for leg in legs) - result.resource_spent
+    return Course(legs, result.ceilings, result.epsilons, result.reports, UNNAMED, cut)
+
+
+def _of_engine(engine: Engine, metric: str) -> Course:
+    best = None if engine.best is None else engine.best.id
+    # A leg ended where the next one of its trial started, the last one where the trial stands.
+    ends = {trial.id: trial.resource for trial in engine.trials}
+    legs = []
+    for job in reversed(engine.jobs):
+        legs.append(Leg(f"trial {job.trial}", job.start, ends[job.trial], job.trial == best))
+        ends[job.trial] = job.start
+    legs.reverse()
+    scheduler = engine.scheduler
+    return Course(legs, scheduler.ceilings, scheduler.epsilons, engine.reports, metric)

@@ -1,0 +1,146 @@
+"""``reproduce()``: plan, run, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rungwise.benchmarks import installed
+from rungwise.benchmarks.card import Card
+from rungwise.core.checks import must_be, one_of, whole
+from rungwise.errors import InvalidArgumentError, TableError
+from rungwise.reproduction import running
+from rungwise.reproduction.experiments import ALL, EXPERIMENTS, chosen, plan, unfit
+from rungwise.reproduction.notes import remarks_of
+from rungwise.reproduction.outcomes import everything, report_of
+from rungwise.reproduction.protocols import PROTOCOLS
+from rungwise.reproduction.results import Reproduction, Settings
+from rungwise.reproduction.sections import Pairs, sections_of
+
+
+def reproduce(
+    experiments: Sequence[str] = (ALL,),
+    benchmarks: Sequence[str] | None = None,
+    *,
+    settings: Settings | None = None,
+    processes: int = 1,
+    progress: running.Progress | None = None,
+) -> Reproduction:
+    """Run the paper's experiments on installed benchmarks.
+
+    The same arguments give the same result, whatever the number of processes.
+
+    Args:
+        experiments: names from :data:`rungwise.reproduction.EXPERIMENTS`, or ``"all"``.
+        benchmarks: names of installed benchmarks; all of them by default, and then LCBench's 35
+            are in the experiment that is about them only.
+        settings: seeds, configurations, workers and protocols; the paper's by default. The
+            experiments in it are replaced by those given here.
+        processes: how many processes run it. With more than one, call it from the main module
+            under ``if __name__ == "__main__":``, since they start as new interpreters.
+        progress: is told (studies done, studies in all).
+    """
+    if isinstance(experiments, str):
+        experiments = (experiments,)
+    names = chosen(experiments)
+    if not names:
+        raise InvalidArgumentError("experiments", experiments, "there must be one at least")
+    settings = _checked(Settings(names) if settings is None else settings, names)
+    cards = _cards(benchmarks)
+    pairs = plan(names, list(cards.values()), everything=benchmarks is None)
+    left_out = _left_out(experiments, names, cards, {experiment.name for experiment, _ in pairs})
+    if not pairs:
+        raise InvalidArgumentError("experiments", ", ".join(names), " ".join(left_out).rstrip("."))
+    chunks = running.chunks_of(pairs, settings)
+    outcomes = running.run(chunks, processes=processes, progress=progress)
+    used = {card.name: card for _, card in pairs}
+    return Reproduction(
+        sections=tuple(sections_of(pairs, settings.protocols, outcomes)),
+        outcomes=tuple(outcomes),
+        benchmarks=used,
+        settings=settings,
+        remarks={
+            name: (
+                *remarks_of(card, settings, nearest=running.uses_nearest(card, settings)),
+                *_drawn_at_random(name, pairs),
+            )
+            for name, card in used.items()
+        },
+        left_out=left_out,
+    )
+
+
+def _drawn_at_random(name: str, pairs: Pairs) -> tuple[str, ...]:
+    """What the random baseline would come to with many draws; it has one a run, as in the paper."""
+    mine = [experiment for experiment, card in pairs if card.name == name]
+    if name.startswith("lcbench-") or not any(
+        "random" in experiment.methods for experiment in mine
+    ):
+        return ()  # LCBench's many tables are told together
+    benchmark = installed.load(name)
+    told = everything(benchmark)
+    if not report_of(benchmark.card).percent:
+        return ()
+    figures = f"{100 * told.mean:.2f} ± {100 * told.std:.2f} %"
+    sentence = (
+        "The random baseline is one draw a run, as in the paper; one of all its configurations "
+        f"comes to {figures}."
+    )
+    return (sentence,)
+
+
+def _checked(settings: Settings, names: tuple[str, ...]) -> Settings:
+    must_be("settings", settings, Settings, "rungwise.reproduction.Settings(…)")
+    if not settings.protocols:
+        raise InvalidArgumentError("protocols", settings.protocols, "there must be one at least")
+    for protocol in settings.protocols:
+        one_of("protocol", protocol, tuple(PROTOCOLS))
+    return Settings(
+        experiments=names,
+        protocols=tuple(name for name in PROTOCOLS if name in settings.protocols),
+        seeds=whole("seeds", settings.seeds, at_least=1),
+        configs=whole("configs", settings.configs, at_least=2),
+        workers=whole("workers", settings.workers, at_least=1),
+        nearest=settings.nearest,
+    )
+
+
+def _cards(names: Sequence[str] | None) -> Mapping[str, Card]:
+    """The cards of the benchmarks, in the order asked for."""
+    cards = installed.cards()
+    if names is None:
+        if not cards:
+            rule = (
+                "there is no benchmark in it: convert one (`rungwise benchmark convert`), or say "
+                f"with {installed.VARIABLE} where they are"
+            )
+            raise TableError("data folder", str(installed.data_folder()), rule)
+        return cards
+    if isinstance(names, str):
+        names = (names,)
+    for name in names:
+        installed.find(name)
+    if not names:
+        raise InvalidArgumentError("benchmarks", names, "there must be one at least")
+    return {name: cards[name] for name in names}
+
+
+def _left_out(
+    asked: Sequence[str], names: Sequence[str], cards: Mapping[str, Card], run: set[str]
+) -> tuple[str, ...]:
+    """Why an experiment was not run at all, or not on a benchmark where it was asked for."""
+    sentences = []
+    for name in names:
+        experiment = EXPERIMENTS[name]
+        title = f"{experiment.title} ({', '.join(filter(None, (name, experiment.whereabouts)))})"
+        if experiment.missing and not experiment.methods:
+            sentences.append(f"{title} was left out: {experiment.missing}.")
+        elif name not in run:
+            reasons = {unfit(experiment, card) for card in cards.values()} - {""}
+            why = "; ".join(sorted(reasons)) or "no benchmark for it is installed"
+            sentences.append(f"{title} was left out: {why}.")
+        elif name in asked:
+            for card in cards.values():
+                if unfit(experiment, card):
+                    reason = unfit(experiment, card)
+                    sentences.append(f"{title} was left out on {card.name}: {reason}.")
+    return tuple(sentences)

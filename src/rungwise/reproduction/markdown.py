@@ -1,0 +1,185 @@
+"""The whole reproduction as one page of Markdown (``docs/results.md`` is made by it)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rungwise.display.text import counted
+from rungwise.reproduction import wording
+from rungwise.reproduction.experiments import ALL, EXPERIMENTS
+from rungwise.reproduction.grids import Grid, grids
+from rungwise.reproduction.paper import LCBENCH
+from rungwise.reproduction.protocols import PROTOCOLS
+from rungwise.reproduction.results import Reproduction, Section, Settings
+
+COLUMNS = {
+    "final value": "what the chosen configuration comes to when it is trained in full. Where that "
+    "is unknown or diverged it counts as the worst final value of the whole table; nothing is left "
+    "out",
+    "runtime": "how long the search takes, without training the winner in full",
+    "speed-up": "ASHA's mean runtime over the method's",
+    "max resource": "how far the furthest configuration was trained",
+    "resource spent": "all training of the search together",
+    "better in the end": "the share of the sampled configurations that end better than the chosen "
+    "one; accuracies lie close together, and this tells how much was missed",
+    "regret": "(best − chosen) / (best − median) of the sample's final values: 0 is the best of "
+    "the sample, 1 is its median",
+}
+"""What the figures are."""
+
+
+def markdown(reproduction: Reproduction) -> str:
+    """The page."""
+    lines = [
+        "# Results",
+        "",
+        *_introduction(reproduction.settings),
+        *_benchmarks(reproduction),
+        *_in_short(reproduction),
+    ]
+    drawn = grids(reproduction.sections)
+    for name, group in groupby(drawn, key=lambda pair: pair[0].experiment):
+        lines += _chapter(name, list(group))
+    if reproduction.left_out:
+        lines += ["## Left out", "", *_bullets(reproduction.left_out)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def command(settings: Settings) -> str:
+    """The command that gives this page."""
+    default = Settings(settings.experiments)
+    everything = tuple(EXPERIMENTS) == settings.experiments
+    words = ["rungwise reproduce", *((ALL,) if everything else settings.experiments)]
+    for name in ("seeds", "configs", "workers"):
+        if getattr(settings, name) != getattr(default, name):
+            words += [f"--{name}", str(getattr(settings, name))]
+    if settings.protocols != default.protocols:
+        words += ["--protocol", settings.protocols[0]]
+    return " ".join([*words, *(["--nearest"] if settings.nearest else [])])
+
+
+def _introduction(settings: Settings) -> Iterator[str]:
+    yield (
+        "The evaluation of the PASHA paper (Bohdal et al., ICLR 2023), run by "
+        f"`{command(settings)}` on the benchmarks below. "
+        f"{settings.configs} configurations, {settings.workers} workers, "
+        f"{counted(settings.seeds, 'scheduler seed')} × the training seeds of the table; every "
+        "figure is mean ± population standard deviation over these runs. All methods see the same "
+        "samples. The same command gives the same page, byte for byte."
+    )
+    yield ""
+    for name in settings.protocols:
+        yield f"- Protocol `{name}`: {PROTOCOLS[name].told}."
+    yield ""
+    yield from ("The columns:", "", *(f"- {name}: {told}." for name, told in COLUMNS.items()), "")
+
+
+def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
+    yield from ("## The benchmarks", "")
+    cards = list(reproduction.benchmarks.values())
+    plain = [card for card in cards if not card.name.startswith(LCBENCH)]
+    head = ("benchmark", "what", "rows × resources × seeds", "studies see", "what is told")
+    lines = [
+        (
+            f"`{card.name}`",
+            card.title,
+            f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}",
+            card.metric,
+            card.final_metric or f"{card.metric} at the end",
+        )
+        for card in plain
+    ]
+    several = [card for card in cards if card.name.startswith(LCBENCH)]
+    if several:
+        first = several[0]
+        shape = f"{first.rows:,} × {first.resources:,} × {len(first.seeds)}"
+        count = f"LCBench, {counted(len(several), 'data set')}"
+        lines.append((f"`{LCBENCH}…`", count, shape, first.metric, first.final_metric))
+    yield from _table(head, lines)
+    yield ""
+    for card in plain:
+        yield f"- `{card.name}`: {_cell(' '.join(reproduction.remarks[card.name]))}"
+    # LCBench's data sets mostly share theirs.
+    remarks = {card.name: " ".join(reproduction.remarks[card.name]) for card in several}
+    for text in dict.fromkeys(remarks.values()):
+        names = [f"`{name}`" for name, said in remarks.items() if said == text]
+        yield f"- {', '.join(names) if len(names) < 4 else f'`{LCBENCH}…`'}: {_cell(text)}"
+    yield ""
+
+
+def _in_short(reproduction: Reproduction) -> Iterator[str]:
+    """PASHA, ASHA and one epoch on every benchmark, and everything that speaks against PASHA."""
+    main = [section for section in reproduction.sections if section.experiment == "table1"]
+    if main:
+        yield from ("## In short", "")
+        head = ("benchmark", "protocol", "ASHA", "PASHA", "one epoch", "PASHA's speed-up")
+        yield from _table(head, [_short(section) for section in main])
+        yield ""
+    against = [
+        f"{grid.title}: {loss}"
+        for section, grid in grids(reproduction.sections)
+        if section.experiment in ("table1", "lcbench")
+        for loss in grid.losses
+    ]
+    often = [_counted(name, reproduction.sections) for name in EXPERIMENTS if name != "table1"]
+    if any((*against, *often)):
+        yield from ("Where PASHA is not the best choice, by the same rule everywhere:", "")
+        yield from _bullets([*against, *filter(None, often)])
+
+
+def _counted(name: str, sections: Sequence[Section]) -> str:
+    """How often each method of an experiment was as good as PASHA in less time."""
+    members = [section for section in sections if section.experiment == name]
+    names = Counter(rival.method for section in members for rival in section.rivals)
+    if name == "lcbench" or not names:
+        return ""
+    labels = {row.method: row.label for section in members for row in section.rows}
+    told = ", ".join(f"{labels[method]} ({count})" for method, count in names.most_common())
+    return (
+        f"{EXPERIMENTS[name].title}: in less time than PASHA and not worse by more than a standard "
+        f"error, counted over {len(members)} tables (benchmarks × protocols): {told}."
+    )
+
+
+def _short(section: Section) -> tuple[str, ...]:
+    rows = {row.method: row for row in section.rows}
+    finals = (wording.final(section, rows[name].final) for name in ("asha", "pasha", "one-epoch"))
+    pasha = rows["pasha"]
+    return (
+        f"`{section.benchmark}`",
+        section.protocol,
+        *finals,
+        wording.speedup(pasha.speedup),
+    )
+
+
+def _chapter(name: str, drawn: Sequence[tuple[Section, Grid]]) -> Iterator[str]:
+    experiment = EXPERIMENTS[name]
+    where = f" ({experiment.whereabouts})" if experiment.whereabouts else ""
+    yield from (f"## {experiment.title}{where}", "")
+    for section, grid in drawn:
+        benchmark = "LCBench" if name == "lcbench" else section.benchmark
+        yield from (f"### {benchmark}, protocol {section.protocol}", "")
+        yield from _table(grid.head, grid.lines)
+        yield ""
+        if grid.notes or grid.losses:
+            yield from _bullets([*grid.notes, *grid.losses])
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(_cell(cell) for cell in head)} |"
+    yield f"|{'---|' * len(head)}"
+    for line in lines:
+        yield f"| {' | '.join(_cell(cell) for cell in line)} |"
+
+
+def _bullets(sentences: Sequence[str]) -> Iterator[str]:
+    yield from (f"- {_cell(sentence)}" for sentence in sentences)
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """Text that stays within its cell, and in its line."""
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,211 @@
+"""What the figures of a section say, in sentences; above all where PASHA is not the best choice.
+
+Law of this file: every sentence follows from the figures of its section by a rule that is the same
+for every benchmark and every method. Nobody chooses what is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rungwise.benchmarks.card import Card
+from rungwise.reproduction import paper, wording
+from rungwise.reproduction.experiments import points_per_epoch
+from rungwise.reproduction.methods import METHODS
+from rungwise.reproduction.outcomes import report_of
+from rungwise.reproduction.results import Outcome, Rival, Row, Section, Settings
+
+Runs = Mapping[str, Sequence[Outcome]]
+"""The runs of a section by method, all in the same order of seeds."""
+
+ROUNDING = 1e-12
+"""A difference of final values that is none."""
+
+
+def notes_of(section: Section, runs: Runs) -> tuple[str, ...]:
+    """What the figures of a section say."""
+    notes = [_pair(section, row, runs) for row in section.rows if _is_pasha(row)]
+    if section.experiment == "eta":
+        notes.append(_most_speedup(section))
+    if section.experiment in ("resources", "granularity"):
+        notes += _more_rungs(section)
+    notes += _untrained(section)
+    notes += _without_regret(section, runs)
+    notes += _beside_the_paper(section)
+    return tuple(note for note in notes if note)
+
+
+def rivals_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
+    """Who took less time than PASHA and is not worse by more than a standard error.
+
+    Chance is no rival: the random baseline is one draw a scheduler seed, which tells little of it.
+    """
+    pasha = section.row("pasha")
+    if pasha is None:
+        return ()
+    found = []
+    for row in section.rows:
+        if not row.spent.mean:
+            continue
+        gain, error = _paired(section, runs[row.method], runs["pasha"])
+        # With one differing run gain and error are equal but for rounding: that still counts.
+        margin = 0.0 if math.isnan(error) else error * (1 + 1e-9)
+        if row is not pasha and row.seconds.mean < pasha.seconds.mean and gain >= -margin:
+            share = row.seconds.mean / pasha.seconds.mean
+            found.append(Rival(row.method, row.label, gain, error, share))
+    return tuple(found)
+
+
+def losses_of(section: Section) -> tuple[str, ...]:
+    """Where PASHA is not the best choice: slower than ASHA, or with rivals."""
+    losses = [_slower(row, section) for row in section.rows if _is_pasha(row)]
+    pasha = section.row("pasha")
+    if pasha is not None and section.rivals:
+        told = [
+            f"{rival.label} ({_gain(section, rival.gain, rival.error)}, "
+            f"{wording.percent(rival.time_share)} of its time)"
+            for rival in section.rivals
+        ]
+        losses.append(
+            f"In less time than {pasha.label}, and not worse by more than a standard error: "
+            f"{'; '.join(told)}."
+        )
+    return tuple(loss for loss in losses if loss)
+
+
+def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, ...]:
+    """What a reader must know about a benchmark before reading its figures."""
+    remarks = []
+    if card.resource and card.resource != "epoch":
+        remarks.append(
+            f"A unit of resource: {card.resource}. “Epoch” in the names of methods is such a unit."
+        )
+    if points_per_epoch(card) > 1:
+        remarks.append(f"An epoch is {points_per_epoch(card)} units of resource.")
+    if nearest:
+        remarks.append(
+            "Configurations are drawn from the search space and answered by the nearest recorded "
+            "one (1-NN), as the paper does on PD1."
+        )
+    elif card.rows < settings.configs:
+        remarks.append(f"The table has {card.rows} configurations: each is drawn once.")
+    report = report_of(card)
+    if report.turned:
+        remarks.append("The table has errors; what is told is 1 − error.")
+    if not paper.knows(card.name):
+        remarks.append("The paper has no figures for it: ours stand alone.")
+    elif "accuracy" not in card.metric.lower() and "error" not in card.metric.lower():
+        remarks.append(
+            f"Studies are decided by {card.metric or 'another metric'} here and by accuracy in the "
+            "paper, so its figures are not of the same studies."
+        )
+    if card.unit_seconds:
+        remarks.append(f"Runtime: {card.unit_seconds.rstrip('.')}.")
+    return tuple(remarks)
+
+
+def _is_pasha(row: Row) -> bool:
+    """Whether a row is PASHA with the paper's criterion, in whatever setting."""
+    return row.method == "pasha" or row.method.startswith("pasha-")
+
+
+def _pair(section: Section, row: Row, runs: Runs) -> str:
+    """PASHA against the ASHA of the same setting, on the same samples."""
+    other = section.row(METHODS[row.method].reference)
+    if other is None:
+        return ""
+    gain = _gain(section, *_paired(section, runs[row.method], runs[other.method]))
+    return (
+        f"{row.label} against {other.label} on the same samples: {gain}, "
+        f"{wording.speedup(row.speedup)} the speed; "
+        f"{wording.percent(row.better_share.mean)} of the sampled configurations end better than "
+        f"its choice ({other.label}: {wording.percent(other.better_share.mean)})."
+    )
+
+
+def _gain(section: Section, gain: float, error: float) -> str:
+    """``0.31 points worse, standard error 0.12 points``."""
+    if gain == 0:
+        return "equally good"
+    told = f"{wording.difference(section, gain)} {'better' if gain > 0 else 'worse'}"
+    if math.isnan(error):
+        return told
+    return f"{told}, standard error {wording.difference(section, error)}"
+
+
+def _paired(
+    section: Section, mine: Sequence[Outcome], theirs: Sequence[Outcome]
+) -> tuple[float, float]:
+    """(mean gain, its standard error) over runs with the same seeds; above 0, mine is better."""
+    sign = 1.0 if section.final_goal == "max" else -1.0
+    gains = sign * np.array(
+        [one.final - other.final for one, other in zip(mine, theirs, strict=True)]
+    )
+    error = float(gains.std(ddof=1) / math.sqrt(gains.size)) if gains.size > 1 else math.nan
+    gain = float(gains.mean())
+    return (gain if abs(gain) > ROUNDING else 0.0), error
+
+
+def _slower(row: Row, section: Section) -> str:
+    if row.speedup is None or row.speedup >= 1:
+        return ""
+    other = section.row(METHODS[row.method].reference)
+    return "" if other is None else f"{row.label} takes longer than {other.label}."
+
+
+def _most_speedup(section: Section) -> str:
+    pairs = [row for row in section.rows if _is_pasha(row) and row.speedup is not None]
+    if len(pairs) < 2:
+        return ""
+    best = max(pairs, key=lambda row: row.speedup or 0.0)
+    told = wording.listed([f"{wording.speedup(row.speedup)} ({row.label})" for row in pairs])
+    agrees = "as in the paper" if best.method == "pasha-eta2" else "the paper's is with η=2"
+    return (
+        f"Speed-ups against the ASHA of the same η: {told}; the largest is {best.label}, {agrees}."
+    )
+
+
+def _more_rungs(section: Section) -> list[str]:
+    """Does the speed-up grow with the number of rungs, as the paper says?"""
+    more = section.row("pasha")
+    fewer = next((row for row in section.rows if _is_pasha(row) and row is not more), None)
+    if more is None or fewer is None or more.speedup is None or fewer.speedup is None:
+        return []
+    agrees = "as the paper expects" if more.speedup > fewer.speedup else "against the paper"
+    told = f"With more rungs PASHA's speed-up against ASHA is {wording.speedup(more.speedup)}"
+    return [f"{told}, with fewer {wording.speedup(fewer.speedup)}: {agrees}."]
+
+
+def _untrained(section: Section) -> list[str]:
+    told = [f"{row.label} {row.untrained} of {row.n}" for row in section.rows if row.untrained]
+    if not told:
+        return []
+    rule = "its full training diverged or is unknown: it counts as the worst final value there is"
+    return [f"Runs whose choice has no final value ({rule}): {wording.listed(told)}."]
+
+
+def _without_regret(section: Section, runs: Runs) -> list[str]:
+    missing = sum(
+        math.isnan(outcome.regret) for row in section.rows for outcome in runs[row.method]
+    )
+    if not missing:
+        return []
+    total = sum(row.n for row in section.rows)
+    why = "half of their sample ends as well as its best, and their choice does not"
+    return [f"{missing} of {total} runs have no regret ({why}); the means are over the others."]
+
+
+def _beside_the_paper(section: Section) -> list[str]:
+    gaps = [
+        (100 * row.final.mean - row.paper.accuracy.mean, row.label, row.paper.accuracy.std)
+        for row in section.rows
+        if row.paper is not None and section.percent
+    ]
+    if not gaps:
+        return []
+    gap, label, std = max(gaps, key=lambda item: abs(item[0]))
+    told = f"Furthest from the paper's accuracy: {label}, by {gap:+.2f} points"
+    return [f"{told} (the paper's standard deviation is {std:.2f})."]

@@ -1,0 +1,64 @@
+"""Figures as text: the same words on the terminal, in Markdown and in sentences."""
+
+from __future__ import annotations
+
+import math
+
+from rungwise.display.text import HOUR, MINUTE
+from rungwise.reproduction.results import Figure, Section
+
+NOTHING = "–"
+"""What stands where there is no figure."""
+
+
+def unit_of(section: Section) -> tuple[float, str]:
+    """(seconds of a unit, its sign) for the runtimes of a section: the paper's hours, or less."""
+    longest = max((row.seconds.mean for row in section.rows), default=0.0)
+    if any(row.paper is not None for row in section.rows) or longest >= HOUR:
+        return HOUR, "h"
+    return (MINUTE, "min") if longest >= MINUTE else (1, "s")
+
+
+def final(section: Section, figure: Figure) -> str:
+    """A final value with its spread."""
+    return f"{final_mean(section, figure.mean)} ± {final_mean(section, figure.std)}"
+
+
+def final_mean(section: Section, value: float) -> str:
+    """A final value: percent with two digits as in the paper, else four significant digits."""
+    return f"{100 * value:.2f}" if section.percent else f"{value:.4g}"
+
+
+def difference(section: Section, value: float) -> str:
+    """A difference of final values, without its sign."""
+    if section.percent:
+        return f"{abs(100 * value):.2f} points"
+    return f"{abs(value):.4g}"
+
+
+def runtime(figure: Figure, unit: tuple[float, str]) -> str:
+    """A runtime with its spread."""
+    size, sign = unit
+    return f"{figure.mean / size:.1f} {sign} ± {figure.std / size:.1f} {sign}"
+
+
+def speedup(value: float | None) -> str:
+    """A speed-up, as in the paper."""
+    return "N/A" if value is None else f"{value:.1f}×"
+
+
+def spread(figure: Figure | None, digits: int = 1) -> str:
+    """Mean ± standard deviation."""
+    if figure is None or math.isnan(figure.mean):
+        return NOTHING
+    return f"{figure.mean:,.{digits}f} ± {figure.std:,.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """A share in percent."""
+    return f"{100 * share:.1f} %"
+
+
+def listed(items: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
