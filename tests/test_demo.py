@@ -1,6 +1,7 @@
 """``rungwise demo`` as a person runs it, only smaller: it trains for real."""
 
 import contextlib
+import itertools
 import json
 import os
 import pickle
@@ -9,12 +10,14 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rungwise as rw
-from rungwise.cli import digits
+from rungwise.cli import demo_recorded, digits
+from rungwise.reproduction import Figure
 
 pytest.importorskip("sklearn")
 
@@ -54,6 +57,8 @@ def test_it_ends_with_all_that_matters(kept):
     assert f"PASHA spent {held.resource_spent:g} epochs on 9 configurations" in plain
     for words in ("winner activation=", "The study ended", SENTENCE, "ASHA, run", "test "):
         assert words in plain
+    assert plain.index("Recorded architectures (fashion-nas)") > plain.index("The study ended")
+    assert "PASHA saved" in plain
     assert "Training the winner" in done.stderr
     assert "\x1b" not in done.stdout
 
@@ -92,6 +97,7 @@ def test_for_machines():
     assert simulated["held"] <= simulated["reports"]
     if told["pasha"]["furthest"] == 9:  # no value had to be held: it is what ASHA did
         assert (simulated["held"], simulated["epochs"]) == (0, told["asha_run"]["epochs"])
+    assert told["recorded"]["asha"]["epochs"] > told["recorded"]["pasha"]["epochs"] > 256
     retrained = told["retrained"]
     assert retrained["epochs"] == 9
     assert 0.1 < retrained["test_accuracy"] <= 1
@@ -156,6 +162,85 @@ def test_without_scikit_learn_it_names_the_extra(tmp_path):
     done = demo(*SMALL, check=False, PYTHONPATH=path)
     assert done.returncode == 2
     assert "pip install 'rungwise[demo]'" in done.stderr
+
+
+# -- recorded architectures --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return demo_recorded.compared(talk=False)
+
+
+def by_hand(scheduler):
+    """(final accuracies, seconds, epochs, furthest) of the runs that the demo takes the mean of."""
+    found = rw.benchmarks.load("fashion-nas")
+    runs = []
+    for table_seed, seed in itertools.product(range(found.seeds), range(5)):
+        result = rw.simulate(found.table(table_seed), scheduler, trials=256, seed=seed)
+        final = found.final(table_seed)[result.best.row]
+        runs.append((final, result.seconds, result.resource_spent, result.max_resource))
+    return np.array(runs).T
+
+
+def test_recorded_figures_are_those_of_simulations(recorded):
+    told = json.loads(json.dumps(demo_recorded.figures(recorded)))
+    assert list(told) == ["asha", "pasha", "one-epoch", "random"]
+    schedulers = (rw.ASHA(max_resource=200), rw.PASHA(max_resource=200), rw.FixedResource(1))
+    for name, scheduler in zip(told, schedulers, strict=False):
+        means = by_hand(scheduler).mean(axis=1)
+        names = ("test_accuracy", "seconds", "epochs", "furthest")
+        assert [told[name][key] for key in names] == pytest.approx(list(means))
+        assert told[name]["runs"] == 15
+    found = rw.benchmarks.load("fashion-nas")
+    chance = np.mean([found.final(seed) for seed in range(found.seeds)])
+    assert told["random"]["test_accuracy"] == pytest.approx(chance)
+    assert (told["random"]["seconds"], told["random"]["epochs"]) == (0, 0)
+
+
+def test_recorded_figures_are_told_in_a_table(recorded, capsys):
+    demo_recorded.tell(recorded)
+    text = re.sub(r"[|\s]+", " ", capsys.readouterr().out)
+    assert "Recorded architectures (fashion-nas): 256 drawn, mean of 15 runs" in text
+    told = demo_recorded.figures(recorded)
+    for label, name in (("ASHA", "asha"), ("PASHA", "pasha"), ("One-epoch baseline", "one-epoch")):
+        spread = by_name(recorded, name).final.std
+        assert f" {label} {told[name]['test_accuracy']:.2%} ± {100 * spread:.2f} " in text
+        assert f" {told[name]['epochs']:,.0f} {told[name]['furthest']:.0f} " in text
+    assert f" one at random {told['random']['test_accuracy']:.2%} ± " in text
+    assert "Random baseline" not in text, "five draws tell little of chance"
+    asha, pasha = told["asha"], told["pasha"]
+    saved, whole = ((asha["seconds"] - pasha["seconds"]) / 60, asha["seconds"] / 60)
+    worse = 100 * (asha["test_accuracy"] - pasha["test_accuracy"])
+    sentence = (
+        f"PASHA saved {saved:.1f} min of ASHA's {whole:.1f} min, and its architectures are "
+        f"{worse:.2f} points worse."
+    )
+    assert sentence in text
+
+
+def by_name(section, name):
+    return next(row for row in section.rows if row.method == name)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "accuracy", "sentence"),
+    [
+        (400.0, 0.8, "PASHA saved 80.0 s of ASHA's 8.0 min, and its architectures are as good."),
+        (
+            480.0,
+            0.81,
+            "PASHA saved 0.0 s of ASHA's 8.0 min, and its architectures are 1.00 points ",
+        ),
+        (8480.0, 0.7, "PASHA took 2.2 h more than ASHA's 8.0 min, and its architectures are 10.00"),
+    ],
+)
+def test_whatever_comes_of_it_is_told_as_it_is(recorded, capsys, seconds, accuracy, sentence):
+    asha, pasha, *others = recorded.rows
+    asha = replace(asha, seconds=Figure(480.0, 1.0), final=Figure(0.8, 0.01))
+    pasha = replace(pasha, seconds=Figure(seconds, 1.0), final=Figure(accuracy, 0.01))
+    demo_recorded.tell(replace(recorded, rows=(asha, pasha, *others)))
+    assert sentence in re.sub(r"\s+", " ", capsys.readouterr().out)
 
 
 # -- the training function -------------------------------------------------------------------------

@@ -154,6 +154,7 @@ def test_many_bars_have_room():
     [
         (lambda: plots.pareto([]), "there must be one"),
         (lambda: plots.pareto([3]), "source is 3, but it must be a section"),
+        (lambda: plots.pareto(None), "source is None, but it must be a section"),
         (lambda: plots.pareto([plots.Point("a", 1, 2)], goal="more"), "goal is 'more'"),
         (lambda: plots.pareto(SECTION, against="money"), "against is 'money'"),
         (lambda: plots.Point("a", math.nan, 2), "value of a is nan"),

@@ -139,8 +139,8 @@ def test_what_the_end_cut_off_is_told(result):
     due = sum(until - start for _, start, until in ended.jobs)
     assert due > ended.resource_spent
     text = plots.ladder(ended).layout.title.text
-    assert f"cut off {due - ended.resource_spent} of their training" in text
-    assert "cut off" not in plots.ladder(result).layout.title.text
+    assert f"{due - ended.resource_spent} of their reports were due when the study ended" in text
+    assert "were due" not in plots.ladder(result).layout.title.text
 
 
 def test_jobs_that_were_stopped_need_the_log():
@@ -157,7 +157,7 @@ def test_jobs_that_were_stopped_need_the_log():
     ends = points(named(figure, "a job ends")) + points(named(figure, "the winner climbs"))
     assert sorted(y for _, y in ends) == sorted(trial.resource for trial in engine.trials)
     assert max(x for x, _ in ends) == engine.spent
-    assert "cut off" not in figure.layout.title.text
+    assert "were due" not in figure.layout.title.text
 
 
 def test_an_engine_shows_the_same_as_its_result(result):

@@ -36,7 +36,7 @@ def rows_of(trace):
 
 def test_the_best_at_the_end_are_emphasised_and_the_others_are_behind_them():
     figure = plots.learning_curves(rw.Table(CURVES), top=2)
-    others, second, first = figure.data
+    others, dots, second, first = figure.data
     assert [first.name, second.name, others.name] == ["1. row 1: 0.3", "2. row 0: 0.4", "3 others"]
     assert list(first.x) == [1, 2, 3]
     assert list(first.y) == [0.8, 0.6, 0.3]
@@ -46,6 +46,8 @@ def test_the_best_at_the_end_are_emphasised_and_the_others_are_behind_them():
         4: [(2, 0.8)],
     }
     assert figure.layout.legend.traceorder == "reversed", "the best stands first in the legend"
+    assert (others.legendgroup, others.showlegend) == (dots.legendgroup, None)
+    assert dots.showlegend is False, "once is enough"
     assert "lower is better" in figure.layout.title.text
 
 
@@ -80,9 +82,21 @@ def test_nothing_but_missing_values_is_an_empty_picture():
 
 
 def test_a_value_between_gaps_is_a_point():
-    lonely = plots.learning_curves(rw.Table(CURVES), top=4)
-    assert lonely.data[0].mode == "lines+markers"
-    assert plots.learning_curves(rw.Table(CURVES[:4]), top=1).data[0].mode == "lines"
+    line, dots, *_ = plots.learning_curves(rw.Table(CURVES), top=1).data
+    assert (line.mode, dots.mode) == ("lines", "markers")
+    assert rows_of(dots) == {4: [(2, 0.8)]}, "the others are lines and need no dots"
+    alone = plots.learning_curves(rw.Table(CURVES), rows=[4], top=1).data[0]
+    assert alone.mode == "lines+markers"
+    line, best = plots.learning_curves(rw.Table(CURVES[:4]), top=1).data
+    assert (line.mode, best.mode) == ("lines", "lines")
+
+
+def test_long_names_are_for_the_mouse():
+    names = ["short enough", "|" + "nor_conv_3x3~0|" * 4]
+    table = rw.Table([[0.4], [0.3]], names=names)
+    second, first = plots.learning_curves(table).data
+    assert [first.name, second.name] == ["1. row 1: 0.3", "2. short enough: 0.4"]
+    assert names[1] in first.meta[0]
 
 
 def test_the_sample_is_what_simulate_draws():
@@ -216,7 +230,10 @@ def test_a_study_shows_its_leaders(study):
     assert figure.layout.yaxis.title.text == "error"
     others = figure.data[0]
     assert set(rows_of(others)) == set(range(12)) - set(leaders)
-    assert others.mode == "lines+markers", "trials that were trained once are points"
+    dots = figure.data[1]
+    assert dots.mode == "markers", "trials that were trained once are points"
+    once = {trial: points for trial, points in rows_of(others).items() if len(points) == 1}
+    assert rows_of(dots) == once
     assert others.hovertemplate.startswith("trial ")
 
 
@@ -225,7 +242,7 @@ def test_a_sample_of_a_study_has_its_leaders(study):
     figure = plots.learning_curves(study.engine, top=0, sample=4)
     assert len(rows_of(figure.data[0])) == 4
     figure = plots.learning_curves(study, top=2, sample=5, seed=1)
-    shown = {int(trace.name.split()[2].rstrip(":")) for trace in figure.data[1:]}
+    shown = {int(trace.name.split()[2].rstrip(":")) for trace in figure.data[-2:]}
     assert shown == leaders
     assert len(rows_of(figure.data[0])) == 3
 

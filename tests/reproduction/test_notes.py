@@ -8,7 +8,14 @@ from reproduction_stories import outcome, row, section, write_tiny
 from rungwise.benchmarks.card import Card
 from rungwise.reproduction import Settings, reproduce
 from rungwise.reproduction.methods import METHODS
-from rungwise.reproduction.notes import losses_of, notes_of, remarks_of, rivals_of
+from rungwise.reproduction.notes import (
+    ahead_of,
+    losses_of,
+    notes_of,
+    part_of,
+    remarks_of,
+    rivals_of,
+)
 from rungwise.reproduction.results import Figure, PaperRow, Rival
 from rungwise.reproduction.sections import row_of
 
@@ -93,6 +100,55 @@ def test_without_pasha_there_are_no_rivals():
     assert losses_of(section(ONE)) == ()
 
 
+def test_what_rounds_to_all_of_the_time_is_no_less():
+    for seconds, found in ((98.9, 1), (99.1, 0)):
+        other = row("noise-95", "PASHA N=95%", seconds=seconds)
+        assert len(rivals(section(row(), other), pasha=[0.9], noise_95=[0.9])) == found
+
+
+# -- an ASHA that ends better -------------------------------------------------------------------
+
+ASHA = row("asha", "ASHA", seconds=250.0)
+
+
+def test_an_asha_that_ends_better_by_more_than_a_standard_error_is_ahead():
+    # Gains of 0.03 and 0.01: mean 0.02, standard error 0.01.
+    facts = runs(asha=[0.93, 0.91], pasha=[0.90, 0.90])
+    (found,) = ahead_of(section(ASHA, row()), facts)
+    assert (found.method, found.label, found.time_share) == ("asha", "ASHA", 2.5)
+    assert (found.gain, found.error) == (pytest.approx(0.02), pytest.approx(0.01))
+
+
+def test_an_asha_within_a_standard_error_is_not_ahead():
+    # Gains of 0.02 and 0: as much as the standard error.
+    assert not ahead_of(section(ASHA, row()), runs(asha=[0.92, 0.90], pasha=[0.90, 0.90]))
+    assert not ahead_of(section(ASHA, row()), runs(asha=[0.80, 0.80], pasha=[0.90, 0.90]))
+    assert not ahead_of(section(row()), runs(pasha=[0.90, 0.90])), "there is no ASHA"
+
+
+def test_each_pasha_has_its_own_asha():
+    quarter = row("pasha-quarter", "PASHA, a quarter", seconds=0.0)
+    found = section(ASHA, row(), row("asha-quarter", "ASHA, a quarter"), quarter)
+    facts = runs(asha=[0.8], pasha=[0.9], asha_quarter=[0.85], pasha_quarter=[0.84])
+    (ahead,) = ahead_of(found, facts)
+    assert (ahead.method, ahead.time_share) == ("asha-quarter", math.inf)
+    found = section(*found.rows, ahead=(ahead,))
+    (loss,) = losses_of(found)
+    assert loss == (
+        "PASHA, a quarter ends worse than ASHA, a quarter by more than a standard error: by "
+        "1.00 points, at 2.0× the speed."
+    )
+
+
+def test_an_asha_ahead_is_told_with_its_standard_error():
+    found = section(ASHA, row(speedup=2.5), ahead=(Rival("asha", "ASHA", 0.0542, 0.0208, 2.5),))
+    (loss,) = losses_of(found)
+    assert loss == (
+        "PASHA ends worse than ASHA by more than a standard error: by 5.42 points, standard error "
+        "2.08 points, at 2.5× the speed."
+    )
+
+
 # -- losses -------------------------------------------------------------------------------------
 
 
@@ -129,8 +185,8 @@ def test_a_pasha_slower_than_asha_is_a_loss():
 
 def test_pasha_is_told_against_asha_on_the_same_samples():
     found = section(
-        row("asha", "ASHA", better_share=Figure(0.02, 0)),
-        row(speedup=2.31, better_share=Figure(0.053, 0)),
+        row("asha", "ASHA", seconds=231.0, better_share=Figure(0.02, 0)),
+        row(better_share=Figure(0.053, 0)),
     )
     (note,) = notes_of(found, runs(asha=[0.92, 0.90], pasha=[0.90, 0.90]))
     assert note == (
@@ -141,7 +197,8 @@ def test_pasha_is_told_against_asha_on_the_same_samples():
 
 
 def test_final_values_that_are_no_shares_are_told_as_they_are():
-    found = section(row("asha", "ASHA"), row(), final_goal="min", percent=False)
+    asha = row("asha", "ASHA", seconds=200.0)
+    found = section(asha, row(), final_goal="min", percent=False)
     (note,) = notes_of(found, runs(asha=[2.5], pasha=[2.25]))
     assert "0.25 better, 2.0× the speed" in note
 
@@ -170,9 +227,28 @@ def test_more_rungs_are_held_against_the_papers_advice(whole, word):
         row("pasha-quarter", "PASHA, a quarter", speedup=1.5),
     )
     facts = runs(asha=[0.9], pasha=[0.9], asha_quarter=[0.9], pasha_quarter=[0.9])
-    *_, note = notes_of(section(*rows, experiment="resources"), facts)
+    *_, between, note = notes_of(section(*rows, experiment="resources"), facts)
+    assert between.startswith("PASHA, all against PASHA, a quarter on the same samples: equally")
     assert f"With more rungs PASHA's speed-up against ASHA is {whole}×, with fewer 1.5×" in note
     assert word in note
+
+
+def test_who_chose_nothing_and_whose_choice_diverged_are_told_apart():
+    facts = {
+        "asha": [outcome("asha", row=-1, trained=False), outcome("asha", trained=False)],
+        "pasha": [outcome(), outcome(trained=False)],
+    }
+    *_, nothing, diverged = notes_of(section(row("asha", "ASHA", n=2), row(n=2)), facts)
+    assert nothing.startswith("Runs that ended before a finite value was reported")
+    assert nothing.endswith("worst final value there is): ASHA 1 of 2.")
+    assert diverged.startswith("Runs whose choice diverged in full training")
+    assert diverged.endswith(": ASHA 1 of 2 and PASHA 1 of 2.")
+
+
+def test_without_a_runtime_no_speed_is_told():
+    found = section(row("asha", "ASHA", seconds=0.0), row(seconds=0.0))
+    note, *_ = notes_of(found, runs(asha=[0.9], pasha=[0.9]))
+    assert "samples: equally good; 10.0 % of" in note
 
 
 def test_missing_regrets_are_counted():
@@ -212,6 +288,26 @@ def test_what_a_reader_must_know_is_told():
     assert "each is drawn once" not in remarks(rows=100, nearest=True)
     assert "1 − error" in remarks(goal="min", final_metric="test error")
     assert "Runtime: measured on one core." in remarks(unit_seconds="measured on one core.")
+
+
+def test_a_part_of_a_benchmark_is_not_compared_with_the_paper():
+    name = "nasbench201-cifar10"
+    whole = {"architectures_in_all": 15625}
+    few = Card(name=name, rows=3, details=whole)
+    assert "Only 3 of 15,625 architectures are in this table" in part_of(few)
+    assert part_of(Card(name=name, rows=300, details=whole)), "256 of them, but not of all"
+    assert "Only 255 configurations are" in part_of(Card(name=name, rows=255))
+    for complete in (
+        Card(name=name, rows=15625, details=whole),
+        Card(name=name, rows=256),
+        Card(name="own", rows=3, details=whole),  # the paper has no figures for it
+    ):
+        assert part_of(complete) == ""
+    assert part_of(few) in remarks(name, rows=3, details=whole)
+    beside = PaperRow("nas201", 1, "CIFAR-10", "pasha", "PASHA", Figure(93.57, 0.75))
+    notes = notes_of(section(row(paper=beside)), runs(pasha=[0.9]), part=part_of(few))
+    assert notes[-1] == part_of(few)
+    assert not any("Furthest from" in note for note in notes)
 
 
 def test_studies_decided_by_another_metric_than_the_papers_are_told():

@@ -44,7 +44,7 @@ def reproduction(*sections, outcomes=(), **facts):
 
 def full(**facts):
     """A section as table 1 has it."""
-    asha = row("asha", "ASHA", seconds=7200.0, speedup=1.0)
+    asha = row("asha", "ASHA", seconds=72000.0, speedup=1.0)
     one = row("one-epoch", "One-epoch baseline", seconds=60.0)
     random = row("random", "Random baseline", seconds=0.0, speedup=None)
     return section(asha, row(seconds=3600.0), one, random, **facts)
@@ -58,7 +58,7 @@ def test_a_line_holds_every_figure():
         section(
             row(
                 final=(0.93574, 0.0075),
-                seconds=4680.0,
+                seconds=46800.0,
                 speedup=2.34,
                 max_resource=Figure(36.12, 50.0),
                 spent=Figure(1234.4, 99.6),
@@ -68,14 +68,16 @@ def test_a_line_holds_every_figure():
         )
     ).lines[0]
     assert line == (
-        *("PASHA", "93.57 ± 0.75", "1.3 h ± 0.0 h", "2.3×", "36.1 ± 50.0"),
+        *("PASHA", "93.57 ± 0.75", "13.0 h ± 0.0 h", "2.3×", "36.1 ± 50.0"),
         *("1,234 ± 100", "3.1 %", "0.12 ± 0.20"),
     )
 
 
 def test_the_paper_stands_to_the_right_where_it_has_figures():
     grid = grid_of(section(row("asha", "ASHA", seconds=10.0), row(paper=BESIDE)))
-    assert grid.head[8:] == ("paper: accuracy (%)", "runtime", "speed-up", "max resource")
+    assert grid.head[8:] == (
+        *("paper: accuracy (%)", "paper: runtime", "paper: speed-up", "paper: max resource"),
+    )
     assert grid.lines[0][8:] == ("–", "–", "–", "–")
     assert grid.lines[1][8:] == ("93.57 ± 0.75", "1.3 h ± 0.6 h", "2.3×", "36.1 ± 50.0")
     assert {len(line) for line in grid.lines} == {len(grid.head)}
@@ -88,7 +90,7 @@ def test_alone_our_figures_have_no_empty_columns():
     assert grid.lines[3][2:4] == ("0.0 h ± 0.0 h", "N/A")
 
 
-@pytest.mark.parametrize(("seconds", "sign"), [(59.0, "s"), (60.0, "min"), (3600.0, "h")])
+@pytest.mark.parametrize(("seconds", "sign"), [(599.0, "s"), (600.0, "min"), (36000.0, "h")])
 def test_runtimes_are_told_in_units_that_show_them(seconds, sign):
     assert unit_of(section(row(seconds=seconds)))[1] == sign
 
@@ -120,8 +122,8 @@ def test_lcbench_is_one_table_with_a_line_a_data_set():
     paper = replace(BESIDE, dataset="Car", hours=None, max_resource=None, speedup=1.1)
     sections = [
         lcbench_section("car", pasha=(0.95, 0.01), paper=paper),
-        lcbench_section("kc1", asha=(0.92, 0.01), one=(0.905, 0.01)),
-        lcbench_section("dionis", one=(0.95, 0.01)),
+        replace(lcbench_section("kc1"), ahead=(Rival("asha", "ASHA", 0.02, 0.01, 1.1),)),
+        replace(lcbench_section("dionis"), rivals=(Rival("one-epoch", "One", 0.1, 0.0, 0.2),)),
     ]
     grid = lcbench_grid(sections)
     assert [line[0] for line in grid.lines] == ["car", "kc1", "dionis"]
@@ -134,10 +136,15 @@ def test_lcbench_is_one_table_with_a_line_a_data_set():
     assert "over 3 data sets: 1.2× to 1.2×, 1.25× on average" in grid.notes[0]
     assert any("PASHA: final value 91.67" in note for note in grid.notes)
     assert any("+1.43 points from the paper's" in note for note in grid.notes)  # 95.00 − 93.57
-    than = "better than PASHA by more than PASHA's standard deviation"
+    worse = "not worse by more than a standard error"
     assert grid.losses == (
-        f"On 1 of 3 data sets ASHA is {than}: kc1.",
-        f"On 1 of 3 data sets one epoch for all is {than}: dionis.",
+        "On 1 of 3 data sets PASHA ends worse than ASHA by more than a standard error: kc1.",
+        f"On 1 of 3 data sets one epoch for all takes less time than PASHA and is {worse}: dionis.",
+    )
+    slow = section(*(replace(one, speedup=0.9) for one in sections[0].rows), experiment="lcbench")
+    slow = replace(slow, benchmark="lcbench-car")
+    assert lcbench_grid([slow]).losses == (
+        "On 1 of 1 data sets PASHA takes longer than ASHA: car.",
     )
 
 
@@ -316,6 +323,20 @@ def test_the_terminal_shows_tables_notes_remarks_and_what_is_missing():
         "- Something was left out.",
     ):
         assert part in text
+
+
+def test_the_terminal_ends_with_the_whole_in_short():
+    rivals = (Rival("one-epoch", "One-epoch baseline", 0.01, 0.001, 0.1),)
+    text = shown(reproduction(full(losses=("A loss.",)), full(experiment="eta", rivals=rivals)))
+    _, short = text.split("In short")
+    assert "| made | ours | 90.00 ± 1.00 | 90.00 ± 1.00 | 90.00 ± 1.00 |" in " ".join(short.split())
+    assert "Where PASHA is not the best choice" in short
+    assert "- made, protocol ours: A loss." in short
+    assert "counted over 1 table (benchmarks × protocols): One-epoch baseline (1)." in short
+    assert "In short" not in shown(reproduction(full())), "one table is short enough"
+    without = shown(reproduction(*(full(experiment="eta", benchmark=name) for name in "ab")))
+    assert "In short" not in without
+    assert "best choice" not in without
 
 
 def test_the_terminal_takes_names_as_they_are():

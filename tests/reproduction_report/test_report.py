@@ -18,7 +18,7 @@ from rungwise.benchmarks.card import Card
 from rungwise.reproduction import Reproduction, Settings, reproduce, wording
 from rungwise.reproduction.grids import grid_of
 from rungwise.reproduction.report import html
-from rungwise.reproduction.results import Figure, PaperRow
+from rungwise.reproduction.results import Figure, PaperRow, Rival
 
 SETTINGS = Settings(("table1", "lcbench"), seeds=2, configs=30)
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -162,7 +162,9 @@ def test_tables_are_listed_under_their_experiments(found):
 def test_in_short_is_the_main_experiment(found):
     tables = Reader(html(found, load=None)).tables
     head, *lines = tables[0]
-    assert head == ["benchmark", "protocol", "ASHA", "PASHA", "one epoch", "PASHA's speed-up"]
+    assert head == [
+        *("benchmark", "protocol", "ASHA (%)", "PASHA (%)", "one epoch (%)", "PASHA's speed-up"),
+    ]
     assert [line[:2] for line in lines] == [
         [name, protocol]
         for name in ("nasbench201-cifar10", "own-hpo")
@@ -176,7 +178,7 @@ def test_in_short_is_the_main_experiment(found):
 def test_in_short_tells_what_there_is():
     other = section(row("asha", "ASHA"), experiment="eta")
     assert "In short" not in Reader(html(hand_made(other), load=None)).texts
-    lost = replace(other, losses=("a loss",))
+    lost = replace(other, rivals=(Rival("asha", "ASHA", 0.0, 0.0, 0.5),))
     assert "In short" in Reader(html(hand_made(lost), load=None)).texts
     pair = Reader(html(hand_made(section(row("asha", "ASHA"), row())), load=None))
     assert pair.tables[0][1][3:] == ["90.00 ± 1.00", "–", "2.0×"]

@@ -123,6 +123,7 @@ def pareto(
         points = points_of(source, against)
         scales = _scales_of(source, against)
     else:
+        must_be("source", source, Iterable, "a section of a reproduction, or points")
         points = list(source)
         for point in points:
             must_be("source", point, Point, "a section of a reproduction, or points")
@@ -185,7 +186,7 @@ def speedup(factors: Mapping[str, float], *, title: str = "Speed-up over ASHA") 
         y=[texts[0], texts[-1]],
         mode="lines",
         name="as fast",
-        line={"color": theme.INK, "width": 1, "dash": "dot"},
+        line={"color": theme.colour(1), "width": 2, "dash": "dot"},
         hoverinfo="skip",
     )
     drawn = theme.figure(
@@ -239,9 +240,10 @@ def _front_line(best: Sequence[Point]) -> Any:
 
 
 def _dot(point: Point, number: int, *, best: bool) -> Any:
-    """A point with its error bars; those of the front are larger."""
+    """A point with its error bars; those of the front are larger, and their bars have colour."""
     colour = theme.colour(number)
-    bars = {"type": "data", "color": colour, "thickness": 1, "width": 3}
+    # Dozens of coloured bars would hide the points.
+    bars = {"type": "data", "thickness": 1, "width": 3, "color": colour if best else theme.FAINT}
     told = (
         f"{theme.escape(point.label)}<br>{_short(point.value)} ± {_short(point.value_std)}"
         f"<br>for {_short(point.cost)} ± {_short(point.cost_std)}"

@@ -99,13 +99,13 @@ def ladder(result: Any) -> go.Figure:
         raise InvalidArgumentError("result", Told("without a job"), "there must be one at least")
     placed = _placed(course.legs)
     end = max(placed[-1][0], course.reports)
-    cut = f"; the end of the study cut off {course.cut:,g} of their training" if course.cut else ""
+    due = f"; {course.cut:,g} of their reports were due when the study ended" if course.cut else ""
     drawn = theme.figure(
         [_promotions(placed), *_arrivals(placed), *_ceiling(course, end)],
         title="The ladder over time",
         x="reports, job after job",
         y="resource (rungs)",
-        note=f"{len(course.legs):,} jobs{cut}",
+        note=f"{len(course.legs):,} jobs{due}",
     )
     # Levels grow by a factor from rung to rung, so that a logarithm spaces them evenly.
     levels = sorted({leg.end for leg in course.legs if leg.end} | {n for _, n in course.ceilings})

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+LONGEST = 24
+"""How long a name may be in the legend; a longer one is told where the mouse is."""
+
 POINTS = 200
 """How many points a curve in the background has at most: more cannot be told apart."""
 
@@ -103,7 +106,7 @@ def learning_curves(
     if not (top or others):
         raise InvalidArgumentError("top", top, "with others=False there is nothing to draw")
     best, rest = curves[:top], curves[top:] if others else []
-    traces = [_background(rest, axes)] if rest else []
+    traces = _background(rest, axes) if rest else []
     # The best is drawn last, on top of all others, and stands first in the legend.
     traces += [_leader(curve, place, axes) for place, curve in reversed([*enumerate(best)])]
     span = _span([*best, *rest])
@@ -131,7 +134,7 @@ def _table_of(source: Any) -> tuple[Table, Axes]:
     table: Table = source.table()
     metric = card.metric or UNNAMED
     return table, Axes(
-        f"Learning curves of {card.name}", _plural(card.resource or "resource"), metric, card.goal
+        f"Learning curves of {card.name}", plural(card.resource or "resource"), metric, card.goal
     )
 
 
@@ -201,7 +204,7 @@ def _checked(numbers: Iterable[int], total: int, words: str) -> list[int]:
 # -- what is drawn -----------------------------------------------------------------------------
 
 
-def _background(curves: Sequence[Curve], axes: Axes) -> Any:
+def _background(curves: Sequence[Curve], axes: Axes) -> list[Any]:
     """All but the best as one line with gaps: a browser draws one long line in no time."""
     xs, ys, numbers = [], [], []
     for curve in curves:
@@ -211,16 +214,22 @@ def _background(curves: Sequence[Curve], axes: Axes) -> Any:
         ys.append(np.append(curve.values[chosen], np.nan).astype(np.float32))
         numbers.append(np.full(len(chosen) + 1, curve.number, dtype=np.int32))
     go = theme.graph_objects()
-    return go.Scatter(
-        x=np.concatenate(xs),
-        y=np.concatenate(ys),
-        customdata=np.concatenate(numbers),
-        name=f"{len(curves)} others" if len(curves) > 1 else "1 other",
-        mode="lines+markers" if any(_lonely(curve.values) for curve in curves) else "lines",
-        line={"color": theme.FAINT, "width": 0.8},
-        marker={"size": 3},
-        hovertemplate=f"{axes.kind} %{{customdata}}<br>{_hover(axes)}<extra></extra>",
-    )
+    looks: dict[str, Any] = {
+        "name": f"{len(curves)} others" if len(curves) > 1 else "1 other",
+        "legendgroup": "others",
+        "hovertemplate": f"{axes.kind} %{{customdata}}<br>{_hover(axes)}<extra></extra>",
+    }
+    x, y, number = np.concatenate(xs), np.concatenate(ys), np.concatenate(numbers)
+    line = {"color": theme.FAINT, "width": 0.8}
+    traces = [go.Scatter(x=x, y=y, customdata=number, mode="lines", line=line, **looks)]
+    alone = _alone(y)
+    if alone.any():
+        # Dots for these only: on every point of every curve they would hide the lines.
+        x, y, number = x[alone], y[alone], number[alone]
+        dots = {"color": theme.FAINT, "size": 3}
+        looks["showlegend"] = False
+        traces.append(go.Scatter(x=x, y=y, customdata=number, mode="markers", marker=dots, **looks))
+    return traces
 
 
 def _leader(curve: Curve, place: int, axes: Axes) -> Any:
@@ -230,12 +239,13 @@ def _leader(curve: Curve, place: int, axes: Axes) -> Any:
     about = f"<br>{theme.escape(curve.about)}" if curve.about else ""
     # It stands beside the template: in the template itself "%{" would be read as a placeholder.
     label = f"{theme.escape(curve.name)}, place {place + 1}{about}"
+    short = curve.name if len(curve.name) <= LONGEST else f"{axes.kind} {curve.number}"
     return go.Scatter(
         x=curve.resources,
         y=curve.values,
         meta=[label],
-        name=theme.escape(f"{place + 1}. {curve.name}{value}"),
-        mode="lines+markers" if _lonely(curve.values) else "lines",
+        name=theme.escape(f"{place + 1}. {short}{value}"),
+        mode="lines+markers" if _alone(curve.values).any() else "lines",
         line={"color": theme.colour(place), "width": 2, "dash": theme.dash(place)},
         marker={"size": 5},
         hovertemplate=f"%{{meta[0]}}<br>{_hover(axes)}<extra></extra>",
@@ -256,7 +266,7 @@ def _title(axes: Axes, best: Sequence[Curve], rest: Sequence[Curve]) -> str:
     return f"{axes.title}: {len(best) + len(rest)} configurations"
 
 
-def _plural(word: str) -> str:
+def plural(word: str) -> str:
     """Axes count in the plural, where a unit is a plain word."""
     return f"{word}s" if word.isalpha() and not word.endswith("s") else word
 
@@ -268,10 +278,11 @@ def _thinned(length: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, length - 1, POINTS).round().astype(np.intp))
 
 
-def _lonely(values: Floats) -> bool:
-    """Whether some value has no neighbour, so that a line would not show it."""
+def _alone(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    """Which values have no neighbour, so that a line would not show them."""
     finite = np.concatenate([[False], np.isfinite(values), [False]])
-    return bool((finite[1:-1] & ~finite[:-2] & ~finite[2:]).any())
+    alone: NDArray[np.bool_] = finite[1:-1] & ~finite[:-2] & ~finite[2:]
+    return alone
 
 
 def _span(curves: Sequence[Curve]) -> list[float] | None:

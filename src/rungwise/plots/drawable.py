@@ -30,6 +30,7 @@ _SILENT = {
     "customdata",
     "hoverinfo",
     "hovertemplate",
+    "legendgroup",
     "meta",
     "name",
     "showlegend",
@@ -57,6 +58,7 @@ _LAYOUT = {
 _CHOICES: Mapping[str, Sequence[Any]] = {
     "line.dash": tuple(DASHES),
     "line.shape": ("linear", "hv"),
+    "legendgroup": ("others",),  # that of learning curves; groups of one's own move the legend
     "marker.symbol": tuple(SYMBOLS),
     "mode": ("lines", "markers", "lines+markers"),
     "textposition": ("auto",),

@@ -33,12 +33,47 @@ body { margin: 0; background: var(--page); color: var(--ink);
 LOOKS = """
 "use strict";
 const figures = [...document.querySelectorAll("script[data-figure]")];
+function lines(text, most) {
+  const found = [""];
+  for (const word of text.split(" ")) {
+    const last = found.length - 1;
+    if (found[last] && found[last].length + word.length >= most) found.push(word);
+    else found[last] += (found[last] ? " " : "") + word;
+  }
+  return found;
+}
+function fit(drawn, place) {
+  const layout = drawn.layout, width = place.clientWidth, narrow = width < 700;
+  const [head, ...rest] = layout.title.text.split("<br>");
+  const room = narrow ? (width - 30) / 9 : (width - 200) / 10;
+  const parts = lines(head.replace(/<[/]?b>/g, ""), Math.max(16, room));
+  layout.title.text = [...parts.map(part => "<b>" + part + "</b>"), ...rest].join("<br>");
+  const more = 20 * (parts.length - 1);
+  layout.margin = {...layout.margin, t: 70 + more};
+  let height = place.clientHeight + more;
+  if (narrow) {
+    const named = drawn.data.filter(trace => trace.showlegend !== false).length;
+    layout.title = {...layout.title, font: {size: 14}, x: 0.02, xref: "container"};
+    layout.legend = {...layout.legend, orientation: "h", x: 0, xref: "container",
+      y: 0, yref: "container", yanchor: "bottom", maxheight: 1};
+    const beside = layout.yaxis.title;
+    if (beside && beside.text) beside.text = lines(beside.text, 28).join("<br>");
+    height = Math.min(height, 420 + more) + (named > 1 ? 20 * named : 0);
+    layout.margin.b = named > 1 ? 60 + 20 * named : 60;
+  }
+  layout.height = height;
+  place.style.height = height + "px";
+}
 function show(source) {
   const place = document.getElementById(source.dataset.figure);
   if (place.dataset.shown) return;
   place.dataset.shown = "yes";
   const drawn = JSON.parse(source.textContent);
-  Plotly.newPlot(place, drawn.data, drawn.layout, {responsive: true, displaylogo: false});
+  fit(drawn, place);
+  // Where there is no mouse the buttons would always stand in the way.
+  const buttons = matchMedia("(hover: hover)").matches && "hover";
+  const options = {responsive: true, displaylogo: false, displayModeBar: buttons};
+  Plotly.newPlot(place, drawn.data, drawn.layout, options);
 }
 const seen = new IntersectionObserver(entries => {
   for (const entry of entries) if (entry.isIntersecting)
@@ -47,7 +82,11 @@ const seen = new IntersectionObserver(entries => {
 for (const source of figures) seen.observe(document.getElementById(source.dataset.figure));
 window.addEventListener("beforeprint", () => figures.forEach(show));
 """
-"""Draws a figure when it comes into sight, so that a page of many opens at once."""
+"""Draws a figure when it comes into sight, so that a page of many opens at once.
+
+It fits the page: long titles are broken into lines, and where the page is narrow the legend stands
+below the picture.
+"""
 
 
 def page(title: str, body: str, *, scripts: bool, style: str = "") -> str:

@@ -135,6 +135,7 @@ def template() -> Any:
             "hovermode": "closest",
             "hoverlabel": {"font": {"family": FONTS}, "namelength": -1},
             "legend": {"bgcolor": "rgba(0,0,0,0)"},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": PALETTE[0]},
             "margin": {"t": 70, "r": 20},
         }
     )

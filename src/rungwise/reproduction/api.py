@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rungwise.benchmarks import installed
+from rungwise.benchmarks import installed, store
 from rungwise.benchmarks.card import Card
 from rungwise.core.checks import must_be, one_of, whole
 from rungwise.errors import InvalidArgumentError, TableError
@@ -82,8 +82,8 @@ def _drawn_at_random(name: str, pairs: Pairs) -> tuple[str, ...]:
         return ()
     figures = f"{100 * told.mean:.2f} ± {100 * told.std:.2f} %"
     sentence = (
-        "The random baseline is one draw a run, as in the paper; one of all its configurations "
-        f"comes to {figures}."
+        "The random baseline is one draw a run, as in the paper; the mean over all configurations "
+        f"of the table is {figures}."
     )
     return (sentence,)
 
@@ -105,9 +105,9 @@ def _checked(settings: Settings, names: tuple[str, ...]) -> Settings:
 
 
 def _cards(names: Sequence[str] | None) -> Mapping[str, Card]:
-    """The cards of the benchmarks, in the order asked for."""
-    cards = installed.cards()
+    """The cards of the benchmarks, in the order asked for; a damaged one elsewhere is no matter."""
     if names is None:
+        cards = installed.cards()
         if not cards:
             rule = (
                 "there is no benchmark in it: convert one (`rungwise benchmark convert`), or say "
@@ -117,11 +117,9 @@ def _cards(names: Sequence[str] | None) -> Mapping[str, Card]:
         return cards
     if isinstance(names, str):
         names = (names,)
-    for name in names:
-        installed.find(name)
     if not names:
         raise InvalidArgumentError("benchmarks", names, "there must be one at least")
-    return {name: cards[name] for name in names}
+    return {name: store.read_card(installed.find(name).folder, name) for name in names}
 
 
 def _left_out(
@@ -134,6 +132,11 @@ def _left_out(
         title = f"{experiment.title} ({', '.join(filter(None, (name, experiment.whereabouts)))})"
         if experiment.missing and not experiment.methods:
             sentences.append(f"{title} was left out: {experiment.missing}.")
+        elif name == "lcbench" and name not in run:
+            why = (
+                "none of these benchmarks is of LCBench; `rungwise benchmark fetch lcbench` gets it"
+            )
+            sentences.append(f"{title} was left out: {why}.")
         elif name not in run:
             reasons = {unfit(experiment, card) for card in cards.values()} - {""}
             why = "; ".join(sorted(reasons)) or "no benchmark for it is installed"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rungwise.display.text import counted
-from rungwise.reproduction import wording
+from rungwise.reproduction import summary
 from rungwise.reproduction.experiments import ALL, EXPERIMENTS
 from rungwise.reproduction.grids import Grid, grids
 from rungwise.reproduction.paper import LCBENCH
@@ -111,48 +110,16 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
 
 def _in_short(reproduction: Reproduction) -> Iterator[str]:
     """PASHA, ASHA and one epoch on every benchmark, and everything that speaks against PASHA."""
-    main = [section for section in reproduction.sections if section.experiment == "table1"]
-    if main:
+    head, lines = summary.table(reproduction)
+    against = summary.against(reproduction)
+    if lines or against:
         yield from ("## In short", "")
-        head = ("benchmark", "protocol", "ASHA", "PASHA", "one epoch", "PASHA's speed-up")
-        yield from _table(head, [_short(section) for section in main])
+    if lines:
+        yield from _table(head, [(f"`{name}`", *cells) for name, *cells in lines])
         yield ""
-    against = [
-        f"{grid.title}: {loss}"
-        for section, grid in grids(reproduction.sections)
-        if section.experiment in ("table1", "lcbench")
-        for loss in grid.losses
-    ]
-    often = [_counted(name, reproduction.sections) for name in EXPERIMENTS if name != "table1"]
-    if any((*against, *often)):
-        yield from ("Where PASHA is not the best choice, by the same rule everywhere:", "")
-        yield from _bullets([*against, *filter(None, often)])
-
-
-def _counted(name: str, sections: Sequence[Section]) -> str:
-    """How often each method of an experiment was as good as PASHA in less time."""
-    members = [section for section in sections if section.experiment == name]
-    names = Counter(rival.method for section in members for rival in section.rivals)
-    if name == "lcbench" or not names:
-        return ""
-    labels = {row.method: row.label for section in members for row in section.rows}
-    told = ", ".join(f"{labels[method]} ({count})" for method, count in names.most_common())
-    return (
-        f"{EXPERIMENTS[name].title}: in less time than PASHA and not worse by more than a standard "
-        f"error, counted over {len(members)} tables (benchmarks × protocols): {told}."
-    )
-
-
-def _short(section: Section) -> tuple[str, ...]:
-    rows = {row.method: row for row in section.rows}
-    finals = (wording.final(section, rows[name].final) for name in ("asha", "pasha", "one-epoch"))
-    pasha = rows["pasha"]
-    return (
-        f"`{section.benchmark}`",
-        section.protocol,
-        *finals,
-        wording.speedup(pasha.speedup),
-    )
+    if against:
+        yield from (summary.AGAINST, "")
+        yield from _bullets(against)
 
 
 def _chapter(name: str, drawn: Sequence[tuple[Section, Grid]]) -> Iterator[str]:

@@ -24,22 +24,34 @@ Runs = Mapping[str, Sequence[Outcome]]
 ROUNDING = 1e-12
 """A difference of final values that is none."""
 
+LESS = 0.99
+"""Below this share of PASHA's runtime a method took less time; what rounds to all of it did not."""
 
-def notes_of(section: Section, runs: Runs) -> tuple[str, ...]:
-    """What the figures of a section say."""
+DRAWN = 256
+"""How many configurations the paper draws."""
+
+
+def notes_of(section: Section, runs: Runs, *, part: str = "") -> tuple[str, ...]:
+    """What the figures of a section say.
+
+    Args:
+        section: the figures.
+        runs: what they are made from.
+        part: why the paper's figures cannot be compared with them, where they cannot.
+    """
     notes = [_pair(section, row, runs) for row in section.rows if _is_pasha(row)]
     if section.experiment == "eta":
         notes.append(_most_speedup(section))
     if section.experiment in ("resources", "granularity"):
-        notes += _more_rungs(section)
-    notes += _untrained(section)
+        notes += _more_rungs(section, runs)
+    notes += _untrained(section, runs)
     notes += _without_regret(section, runs)
-    notes += _beside_the_paper(section)
+    notes += [part] if part else _beside_the_paper(section)
     return tuple(note for note in notes if note)
 
 
 def rivals_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
-    """Who took less time than PASHA and is not worse by more than a standard error.
+    """Who took at least 1 % less time than PASHA and is not worse by more than a standard error.
 
     Chance is no rival: the random baseline is one draw a scheduler seed, which tells little of it.
     """
@@ -51,17 +63,29 @@ def rivals_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
         if not row.spent.mean:
             continue
         gain, error = _paired(section, runs[row.method], runs["pasha"])
-        # With one differing run gain and error are equal but for rounding: that still counts.
-        margin = 0.0 if math.isnan(error) else error * (1 + 1e-9)
-        if row is not pasha and row.seconds.mean < pasha.seconds.mean and gain >= -margin:
-            share = row.seconds.mean / pasha.seconds.mean
+        share = _share(row, pasha)
+        if row is not pasha and share < LESS and gain >= -_margin(error):
             found.append(Rival(row.method, row.label, gain, error, share))
     return tuple(found)
 
 
+def ahead_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
+    """Every ASHA that ends better than the PASHA of its setting by more than a standard error."""
+    found = []
+    for row in filter(_is_pasha, section.rows):
+        asha = section.row(METHODS[row.method].reference)
+        if asha is None:
+            continue
+        gain, error = _paired(section, runs[asha.method], runs[row.method])
+        if gain > _margin(error):
+            found.append(Rival(asha.method, asha.label, gain, error, _share(asha, row)))
+    return tuple(found)
+
+
 def losses_of(section: Section) -> tuple[str, ...]:
-    """Where PASHA is not the best choice: slower than ASHA, or with rivals."""
+    """Where PASHA is not the best choice: slower or worse than ASHA, or with rivals."""
     losses = [_slower(row, section) for row in section.rows if _is_pasha(row)]
+    losses += [_behind(row, section) for row in section.rows if _is_pasha(row)]
     pasha = section.row("pasha")
     if pasha is not None and section.rivals:
         told = [
@@ -92,6 +116,8 @@ def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, .
         )
     elif card.rows < settings.configs:
         remarks.append(f"The table has {card.rows} configurations: each is drawn once.")
+    if part_of(card):
+        remarks.append(part_of(card))
     report = report_of(card)
     if report.turned:
         remarks.append("The table has errors; what is told is 1 − error.")
@@ -107,6 +133,19 @@ def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, .
     return tuple(remarks)
 
 
+def part_of(card: Card) -> str:
+    """Why a benchmark that the paper has figures for cannot be compared with it, if so."""
+    whole = card.details.get("architectures_in_all")
+    known = type(whole) is int and whole > card.rows
+    if not paper.knows(card.name) or not (known or card.rows < DRAWN):
+        return ""
+    here = f"{card.rows:,} of {whole:,} architectures" if known else f"{card.rows:,} configurations"
+    return (
+        f"Only {here} are in this table, and the paper draws {DRAWN} from all of them: its figures "
+        "stand beside ours, but cannot be compared with them."
+    )
+
+
 def _is_pasha(row: Row) -> bool:
     """Whether a row is PASHA with the paper's criterion, in whatever setting."""
     return row.method == "pasha" or row.method.startswith("pasha-")
@@ -115,12 +154,16 @@ def _is_pasha(row: Row) -> bool:
 def _pair(section: Section, row: Row, runs: Runs) -> str:
     """PASHA against the ASHA of the same setting, on the same samples."""
     other = section.row(METHODS[row.method].reference)
-    if other is None:
-        return ""
+    return "" if other is None else _against(section, row, other, runs)
+
+
+def _against(section: Section, row: Row, other: Row, runs: Runs) -> str:
+    """A method against another on the same samples."""
     gain = _gain(section, *_paired(section, runs[row.method], runs[other.method]))
+    faster = other.seconds.mean / row.seconds.mean if row.seconds.mean else None
+    speed = "" if faster is None else f", {wording.speedup(faster)} the speed"
     return (
-        f"{row.label} against {other.label} on the same samples: {gain}, "
-        f"{wording.speedup(row.speedup)} the speed; "
+        f"{row.label} against {other.label} on the same samples: {gain}{speed}; "
         f"{wording.percent(row.better_share.mean)} of the sampled configurations end better than "
         f"its choice ({other.label}: {wording.percent(other.better_share.mean)})."
     )
@@ -149,6 +192,31 @@ def _paired(
     return (gain if abs(gain) > ROUNDING else 0.0), error
 
 
+def _margin(error: float) -> float:
+    """A standard error, for comparisons; none with a single run."""
+    # With one differing run gain and error are equal but for rounding: that is still within it.
+    return 0.0 if math.isnan(error) else error * (1 + 1e-9)
+
+
+def _share(row: Row, pasha: Row) -> float:
+    """The runtime of a method as a share of PASHA's."""
+    return row.seconds.mean / pasha.seconds.mean if pasha.seconds.mean else math.inf
+
+
+def _behind(row: Row, section: Section) -> str:
+    reference = METHODS[row.method].reference
+    found = next((one for one in section.ahead if one.method == reference), None)
+    if found is None:
+        return ""
+    by = wording.difference(section, found.gain)
+    if not math.isnan(found.error):
+        by += f", standard error {wording.difference(section, found.error)}"
+    return (
+        f"{row.label} ends worse than {found.label} by more than a standard error: by {by}, at "
+        f"{wording.speedup(row.speedup)} the speed."
+    )
+
+
 def _slower(row: Row, section: Section) -> str:
     if row.speedup is None or row.speedup >= 1:
         return ""
@@ -168,7 +236,7 @@ def _most_speedup(section: Section) -> str:
     )
 
 
-def _more_rungs(section: Section) -> list[str]:
+def _more_rungs(section: Section, runs: Runs) -> list[str]:
     """Does the speed-up grow with the number of rungs, as the paper says?"""
     more = section.row("pasha")
     fewer = next((row for row in section.rows if _is_pasha(row) and row is not more), None)
@@ -176,15 +244,30 @@ def _more_rungs(section: Section) -> list[str]:
         return []
     agrees = "as the paper expects" if more.speedup > fewer.speedup else "against the paper"
     told = f"With more rungs PASHA's speed-up against ASHA is {wording.speedup(more.speedup)}"
-    return [f"{told}, with fewer {wording.speedup(fewer.speedup)}: {agrees}."]
+    return [
+        _against(section, more, fewer, runs),
+        f"{told}, with fewer {wording.speedup(fewer.speedup)}: {agrees}.",
+    ]
 
 
-def _untrained(section: Section) -> list[str]:
-    told = [f"{row.label} {row.untrained} of {row.n}" for row in section.rows if row.untrained]
-    if not told:
-        return []
-    rule = "its full training diverged or is unknown: it counts as the worst final value there is"
-    return [f"Runs whose choice has no final value ({rule}): {wording.listed(told)}."]
+def _untrained(section: Section, runs: Runs) -> list[str]:
+    """Who chose nothing, and who chose what has no final value."""
+    reasons = {
+        "Runs that ended before a finite value was reported, and chose nothing": lambda run: (
+            run.row < 0
+        ),
+        "Runs whose choice diverged in full training, or has no final value": lambda run: (
+            run.row >= 0 and not run.trained
+        ),
+    }
+    told = []
+    for words, applies in reasons.items():
+        counts = {row.label: sum(map(applies, runs[row.method])) for row in section.rows}
+        found = [f"{row.label} {n} of {row.n}" for row in section.rows if (n := counts[row.label])]
+        if found:
+            rule = "they count as the worst final value there is"
+            told.append(f"{words} ({rule}): {wording.listed(found)}.")
+    return told
 
 
 def _without_regret(section: Section, runs: Runs) -> list[str]:

@@ -8,7 +8,10 @@ from typing import Any
 
 from rungwise import plots
 from rungwise.benchmarks.benchmark import Benchmark
+from rungwise.benchmarks.card import Card
 from rungwise.errors import InvalidArgumentError
+from rungwise.plots.curves import plural
+from rungwise.plots.theme import escape
 from rungwise.reproduction import wording
 from rungwise.reproduction.methods import METHODS, Case
 from rungwise.reproduction.paper import LCBENCH
@@ -52,6 +55,8 @@ def of_results(reproduction: Reproduction, benchmark: str) -> Iterator[Picture]:
             figure = plots.pareto(named)
         except InvalidArgumentError:  # no method has finite figures
             continue
+        unit = _unit(reproduction.benchmarks[benchmark])
+        figure.update_xaxes(title_text=escape(f"resource spent ({unit})"))
         yield Picture(figure, _caption(named, [row for row in rows.values() if row not in shown]))
 
 
@@ -99,20 +104,29 @@ def of_studies(reproduction: Reproduction, benchmark: Benchmark) -> Iterator[Pic
         name: METHODS["pasha"].play(Case(table, sample, PROTOCOLS[name], settings.workers, 0))
         for name in settings.protocols
     }
-    yield from _courses(played)
+    yield from _courses(played, benchmark.card)
 
 
-def _courses(played: Mapping[str, SimulationResult]) -> Iterator[Picture]:
+def _courses(played: Mapping[str, SimulationResult], card: Card) -> Iterator[Picture]:
     """How PASHA went under each protocol."""
     if any(result.epsilons for result in played.values()):
         labelled = {f"protocol {name}": result for name, result in played.items()}
-        yield Picture(plots.epsilon(labelled), "The noise that PASHA reckons with, first seed.")
+        figure = plots.epsilon(labelled)
+        if card.metric:
+            figure.update_yaxes(title_text=escape(f"ε ({card.metric})"))
+        yield Picture(figure, "The noise that PASHA reckons with, first seed.")
     for name, result in played.items():
         try:
             figure = plots.ladder(result)
         except InvalidArgumentError:  # too short a study: it ended before most jobs did
             continue
+        figure.update_yaxes(title_text=escape(f"rungs ({_unit(card)})"))
         yield Picture(figure, f"PASHA, protocol {name}, first seed. {result.why}")
+
+
+def _unit(card: Card) -> str:
+    """What the resource of a benchmark is counted in."""
+    return plural(card.resource or "unit")
 
 
 def _caption(section: Section, free: list[Row]) -> str:

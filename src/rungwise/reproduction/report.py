@@ -10,9 +10,10 @@ from typing import Any
 
 from rungwise._version import __version__
 from rungwise.benchmarks import installed
+from rungwise.display.text import counted
 from rungwise.errors import MissingExtraError, RungwiseError
 from rungwise.plots import pages, theme
-from rungwise.reproduction import pictures, wording
+from rungwise.reproduction import pictures, summary, wording
 from rungwise.reproduction.experiments import EXPERIMENTS
 from rungwise.reproduction.grids import Grid, grids
 from rungwise.reproduction.markdown import command
@@ -48,6 +49,7 @@ th:first-child, td:first-child { text-align: left; }
 figure { margin: 24px 0; } figcaption { font-size: 14px; max-width: 85ch; }
 @media (max-width: 900px), print {
   nav { position: static; width: auto; border: 0; } main { margin: 0; padding: 20px; }
+  nav ol ol { display: none; } dl { display: block; }
 }
 """
 
@@ -200,13 +202,14 @@ def _introduction(page: Page, reproduction: Reproduction) -> None:
         "its figures beside ours where it has any. Figures are mean ± population standard "
         "deviation over all runs; all methods see the same samples."
     )
+    seeds = counted(settings.seeds, "scheduler seed")
     protocols = [(f"protocol {name}", PROTOCOLS[name].told) for name in settings.protocols]
     page.terms(
         [
             ("command", command(settings)),
             ("configurations a study", f"{settings.configs:,}"),
             ("workers", f"{settings.workers:,}"),
-            ("runs", f"{settings.seeds:,} scheduler seeds × the training seeds of each benchmark"),
+            ("runs", f"{seeds} × the training seeds of each benchmark"),
             *protocols,
             ("rungwise", __version__),
         ]
@@ -217,30 +220,20 @@ def _introduction(page: Page, reproduction: Reproduction) -> None:
 
 def _in_short(page: Page, reproduction: Reproduction) -> None:
     """PASHA beside ASHA and one epoch for all, and everything that speaks against it."""
-    main = [section for section in reproduction.sections if section.experiment == "table1"]
-    losses = [
-        f"{grid.title}, {section.title.lower()}: {loss}"
-        for section, grid in grids(reproduction.sections)
-        for loss in grid.losses
-    ]
-    if main or losses:
+    head, lines = summary.table(reproduction)
+    against = summary.against(reproduction)
+    if lines or against:
         page.heading("In short")
-    if main:
-        head = ("benchmark", "protocol", "ASHA", "PASHA", "one epoch", "PASHA's speed-up")
-        page.table(head, [_short(section) for section in main])
-    _losses(page, losses)
+    if lines:
+        page.table(head, lines)
+    _losses(page, against, summary.AGAINST)
 
 
-def _short(section: Section) -> tuple[str, ...]:
-    rows = [section.row(name) for name in ("asha", "pasha", "one-epoch")]
-    finals = [wording.NOTHING if row is None else wording.final(section, row.final) for row in rows]
-    faster = wording.NOTHING if rows[1] is None else wording.speedup(rows[1].speedup)
-    return section.benchmark, section.protocol, *finals, faster
-
-
-def _losses(page: Page, losses: Sequence[str]) -> None:
+def _losses(
+    page: Page, losses: Sequence[str], words: str = "Where PASHA is not the best choice:"
+) -> None:
     if losses:
-        page.parts.append('<div class="losses"><p>Where PASHA is not the best choice:</p>')
+        page.parts.append(f'<div class="losses"><p>{escape(words)}</p>')
         page.bullets(losses)
         page.parts.append("</div>")
 

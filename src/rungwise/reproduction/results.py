@@ -126,14 +126,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A method that took less time than PASHA and is not worse by more than a standard error.
+    """A method beside a PASHA: one that is as good in less time, or an ASHA that ends better.
 
     Attributes:
         method: the name of the method.
         label: the method as the paper writes it.
         gain: how much better its final value is on average over the same samples; may be below 0.
         error: the standard error of the gain; NaN with a single run.
-        time_share: its mean runtime / PASHA's.
+        time_share: its mean runtime / PASHA's; infinite where PASHA took no time.
     """
 
     method: str
@@ -158,6 +158,7 @@ class Section:
         rows: the methods, in the paper's order.
         notes: what the figures say, a sentence each.
         rivals: who is as good as PASHA in less time, in the order of the rows.
+        ahead: every ASHA that ends better than its PASHA by more than a standard error.
         losses: where PASHA is not the best choice, a sentence each; they are computed from the
             same figures, so that no one has to look for them.
     """
@@ -172,6 +173,7 @@ class Section:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     rivals: tuple[Rival, ...] = ()
+    ahead: tuple[Rival, ...] = ()
     losses: tuple[str, ...] = ()
 
     def row(self, method: str) -> Row | None:

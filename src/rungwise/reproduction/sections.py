@@ -9,7 +9,7 @@ from rungwise.benchmarks.card import Card
 from rungwise.reproduction import paper
 from rungwise.reproduction.experiments import Experiment, methods_for
 from rungwise.reproduction.methods import Method
-from rungwise.reproduction.notes import losses_of, notes_of, rivals_of
+from rungwise.reproduction.notes import ahead_of, losses_of, notes_of, part_of, rivals_of
 from rungwise.reproduction.outcomes import figure, report_of
 from rungwise.reproduction.results import Outcome, PaperRow, Row, Section
 
@@ -51,8 +51,9 @@ def section_of(
         percent=report.percent,
         rows=tuple(rows),
     )
-    section = replace(section, rivals=rivals_of(section, runs))
-    return replace(section, notes=notes_of(section, runs), losses=losses_of(section))
+    section = replace(section, rivals=rivals_of(section, runs), ahead=ahead_of(section, runs))
+    notes = notes_of(section, runs, part=part_of(card))
+    return replace(section, notes=notes, losses=losses_of(section))
 
 
 def row_of(

@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rungwise.reproduction import summary
 from rungwise.reproduction.experiments import EXPERIMENTS
 from rungwise.reproduction.grids import Grid, grids
 from rungwise.reproduction.results import Reproduction
 
 
 def show(reproduction: Reproduction, console: Console) -> None:
-    """Print every table, with what it says."""
+    """Print every table, with what it says; the whole in short comes last, where it is seen."""
     for name, group in groupby(grids(reproduction.sections), key=lambda pair: pair[0].experiment):
         experiment = EXPERIMENTS[name]
         where = f" ({experiment.whereabouts})" if experiment.whereabouts else ""
@@ -33,6 +34,21 @@ def show(reproduction: Reproduction, console: Console) -> None:
             console.print(Text(f"- {', '.join(names) if len(names) < 5 else several}: {told}"))
     for sentence in reproduction.left_out:
         console.print(Text(f"- {sentence}"))
+    if len(grids(reproduction.sections)) > 1:
+        _in_short(reproduction, console)
+
+
+def _in_short(reproduction: Reproduction, console: Console) -> None:
+    head, lines = summary.table(reproduction)
+    against = summary.against(reproduction)
+    if lines:
+        short = Grid("In short", head, tuple(lines))
+        console.print()
+        console.print(_table(short, ascii_only=not console.is_terminal))
+    if against:
+        console.print(Text(f"\n{summary.AGAINST}"))
+        for sentence in against:
+            console.print(Text(f"- {sentence}"))
 
 
 def _table(grid: Grid, *, ascii_only: bool) -> Table:

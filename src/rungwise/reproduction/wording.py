@@ -12,11 +12,15 @@ NOTHING = "–"
 
 
 def unit_of(section: Section) -> tuple[float, str]:
-    """(seconds of a unit, its sign) for the runtimes of a section: the paper's hours, or less."""
+    """(seconds of a unit, its sign) for the runtimes of a section.
+
+    The paper's are in hours. Else the longest has ten units at least, so that the shorter ones
+    keep a digit or two.
+    """
     longest = max((row.seconds.mean for row in section.rows), default=0.0)
-    if any(row.paper is not None for row in section.rows) or longest >= HOUR:
+    if any(row.paper is not None for row in section.rows) or longest >= 10 * HOUR:
         return HOUR, "h"
-    return (MINUTE, "min") if longest >= MINUTE else (1, "s")
+    return (MINUTE, "min") if longest >= 10 * MINUTE else (1, "s")
 
 
 def final(section: Section, figure: Figure) -> str:
