@@ -3,6 +3,9 @@
 Everything is laid out as [model, image, row, column, channel]: what belongs to one model lies
 together, so choosing models is choosing blocks, and no gathering copy is needed. Positions of a
 model (image, row and column) are numbered in one line, P of them.
+
+Rectifiers are written as "0 where negative": a maximum would make 0 of NaN, and a model that has
+diverged would go on as if it had not.
 """
 
 # Triton's compiler reads annotations such as tl.constexpr at run time.
@@ -34,7 +37,7 @@ def conv(
         at = (p + down * W + right)[:, None] * CI + ci[None, :]
         value = tl.load(x + source + at, mask=there[:, None], other=0.0)
         if RELU:
-            value = tl.maximum(value, 0.0).to(x.dtype.element_ty)
+            value = tl.where(value < 0, 0.0, value).to(x.dtype.element_ty)
         weight = tl.load(w + ((n * K * K + tap) * CI + ci[:, None]) * CO + co[None, :])
         total += tl.dot(value, weight)
     at = p[:, None] * CO + co[None, :]
@@ -76,7 +79,7 @@ def conv_weights(
         at = (p + down * W + right)[:, None] * CI + ci[None, :]
         value = tl.load(x + source + at, mask=there[:, None], other=0.0)
         if RELU:
-            value = tl.maximum(value, 0.0).to(x.dtype.element_ty)
+            value = tl.where(value < 0, 0.0, value).to(x.dtype.element_ty)
         slope = tl.load(
             dy + n * P * CO + p[:, None] * CO + co[None, :], mask=inside[:, None], other=0.0
         )
@@ -112,7 +115,7 @@ def affine(y, scale, shift, out, P, C: tl.constexpr, RELU: tl.constexpr, TILE: t
     value = tl.load(y + at, mask=(p < P)[:, None], other=0.0).to(tl.float32)
     value = value * tl.load(scale + n * C + c)[None, :] + tl.load(shift + n * C + c)[None, :]
     if RELU:
-        value = tl.maximum(value, 0.0)
+        value = tl.where(value < 0, 0.0, value)
     tl.store(out + at, value.to(out.dtype.element_ty), mask=(p < P)[:, None])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,40 +149,23 @@ def grouped(configs: Sequence[dict[str, Any]], rows: Sequence[int]) -> list[list
 def run(
     groups: Sequence[Group], pace: Pace, seed: int, device: str
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Train groups of one batch size side by side; each one's curves and test results."""
-    streams = _streams(len(groups), device)
-    sources = []
+    """Train groups one after the other; each one's curves and test results.
+
+    Not side by side on streams of their own: graphs captured on one stream share the workspace of
+    the matrix products, so that replayed at the same time they write into each other's sums.
+    """
+    results = []
     for number, group in enumerate(groups):
         group.restart(seed + number)
-        sources.append(torch.Generator(device).manual_seed(seed + number))
-    curves: list[list[Tensor]] = [[] for _ in groups]
-    steps = groups[0].orders.steps
-    gap = steps // pace.points_an_epoch
-    torch.manual_seed(seed)
-    for _ in range(pace.epochs):
-        for group, source in zip(groups, sources, strict=True):
+        torch.manual_seed(seed + number)
+        source = torch.Generator(device).manual_seed(seed + number)
+        gap = group.orders.steps // pace.points_an_epoch
+        curve = []
+        for _ in range(pace.epochs):
             group.orders.shuffle(source)
-        _wait(device)
-        for step in range(steps):
-            for group, curve, stream in zip(groups, curves, streams, strict=True):
-                with stream:
-                    group.step()
-                    if (step + 1) % gap == 0:
-                        curve.append(group.examined())
-        _wait(device)
-    return [
-        (torch.stack(curve, 1).cpu().numpy(), group.examined(1).cpu().numpy())
-        for curve, group in zip(curves, groups, strict=True)
-    ]
-
-
-def _streams(count: int, device: str) -> list[Any]:
-    """On a GPU, a stream for each group, so that small ones fill the gaps of each other."""
-    if device != "cuda":
-        return [nullcontext() for _ in range(count)]
-    return [torch.cuda.stream(torch.cuda.Stream()) for _ in range(count)]
-
-
-def _wait(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
+            for step in range(group.orders.steps):
+                group.step()
+                if (step + 1) % gap == 0:
+                    curve.append(group.examined())
+        results.append((torch.stack(curve, 1).cpu().numpy(), group.examined(1).cpu().numpy()))
+    return results

@@ -32,6 +32,12 @@ ALLOWED = {
     "zlib",
     "numpy",
     "ConfigSpace",
+    # What models are made of, and how one says that it could not be fitted.
+    "scipy",
+    "torch",
+    "botorch",
+    "gpytorch",
+    "warnings",
 }
 """What the pure ring may import besides itself; none of it acts on the world."""
 

@@ -24,7 +24,8 @@
     └── StudyInterrupted                    Ctrl-C; says how to go on
 
     UserWarning
-    └── SafetyNetWarning                    a ladder without a maximum was climbed to its safety net
+    ├── SafetyNetWarning                    a ladder without a maximum was climbed to its safety net
+    └── ModelWarning                        a model could not be fitted; a proposal is random
 
 Every message gives the value, the rule and the place; the same data hangs on the exception.
 """
@@ -299,6 +300,10 @@ class StudyInterrupted(KeyboardInterrupt):
 
 class SafetyNetWarning(UserWarning):
     """A study without a maximum has climbed as far as it is let."""
+
+
+class ModelWarning(UserWarning):
+    """A searcher's model could not be fitted, so a random configuration was proposed instead."""
 
 
 class MissingExtraError(RungwiseError, ImportError):

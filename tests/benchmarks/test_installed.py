@@ -141,3 +141,13 @@ def test_recorded_tables_are_what_their_cards_say(name):
         table = benchmark.table(seed, nearest=True)
         assert table.row_of(table.configs[-1]) == table.configs.index(table.configs[-1])
         assert np.isfinite(benchmark.final(seed)).any()
+
+
+def test_without_a_home_there_is_still_the_package(folders, monkeypatch):
+    package, _ = folders
+    put(package, "b")
+    monkeypatch.setenv("RUNGWISE_DATA", "~no-such-user-here/data")
+    with pytest.raises(TableError, match="RUNGWISE_DATA is '~no-such-user-here/data'"):
+        data_folder()
+    assert names() == ("b",)
+    assert load("b").values() == 0.5

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import rungwise as rw
 from rungwise.benchmarks import Table, nearest
 from rungwise.benchmarks.nearest import Nearest
-from rungwise.core.engine import proposer_of
+from rungwise.core.engine import Engine
 from rungwise.core.limits import Limits
 from rungwise.core.seeding import generator
 from rungwise.core.study import Study
@@ -239,7 +239,7 @@ def test_a_study_draws_what_a_searcher_would():
         searcher=rw.searchers.RandomSearcher(),
         seed=2,
     )
-    propose = proposer_of(study, [])
+    propose = Engine(study).proposer
     assert drawn == [table.row_of(propose(trial)) for trial in range(6)]
     assert len(set(drawn)) == 6
 

@@ -17,7 +17,6 @@ LEAST = {
     "fashion-nas": (1024, 200, 3),
     "fashion-hpo": (2000, 251, 1),
     "text-hpo": (1000, 1400, 1),
-    "mlp-hpo": (2000, 400, 1),
 }
 
 
@@ -95,10 +94,12 @@ def test_the_checks_on_the_card_are_those_of_the_data():
         "from rungwise import benchmarks\n"
         "import numpy as np\n"
         "for source in assemble.sources():\n"
+        "    if source.name not in benchmarks.names(): continue\n"
         "    made = benchmarks.load(source.name)\n"
         "    values = np.stack([made.values(s) for s in range(made.seeds)])\n"
         "    final = np.stack([made.final(s) for s in range(made.seeds)])\n"
         "    assert [dict(c) for c in made.configs] == source.configs, source.name\n"
+        "    assert assemble.collapses(values) == [], source.name\n"
         "    print(json.dumps([source.name, assemble.checks(source, values, final)]))\n"
     )
     done = subprocess.run(

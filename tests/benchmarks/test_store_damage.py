@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import pickle
 import tracemalloc
 import zipfile
@@ -273,3 +274,37 @@ def test_names_that_are_paths_are_refused(tiny):
 
 def test_only_benchmarks_are_read(tiny):
     assert isinstance(store.read(tiny, "tiny"), Benchmark)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".json"])
+def test_devices_and_pipes_are_not_read(tiny, suffix):
+    path = tiny / f"tiny{suffix}"
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    refused(tiny, "a device or pipe", path.name)
+
+
+def test_bzip2_is_refused_whatever_it_promises(tiny):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("values.npy", b"\0" * 2**20)
+    forge(tiny, file.getvalue())
+    refused(tiny, "compressed in another way")
+
+
+def test_more_than_can_be_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "LIMIT", archive.HEADERS + 4 * 30 + 4)
+    curves = np.ones((1, 3, 10))
+    store.write(tmp_path, Card(name="fits"), values=curves, seconds=1.0)
+    store.read(tmp_path, "fits")
+    with pytest.raises(TableError, match="at most 124 are written"):
+        store.write(tmp_path, Card(name="no"), values=curves, seconds=np.ones(3))
+
+
+def test_what_a_killed_process_left_is_removed_in_time(tmp_path):
+    stale, fresh = (tmp_path / f".a.npz.0123456{n}.part" for n in (7, 8))
+    for path in (stale, fresh):
+        path.write_bytes(b"half")
+    os.utime(stale, (0, 0))
+    store.write(tmp_path, Card(name="a"), values=np.ones((1, 1, 1)), seconds=1.0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [fresh.name, "a.json", "a.npz"]

@@ -118,3 +118,20 @@ def test_architectures_are_balanced_and_different():
         [sys.executable, "-c", code, RECORDING], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_models_that_collapse_at_once_are_noticed():
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import numpy as np, assemble\n"
+        "rng = np.random.default_rng(0)\n"
+        "values = 0.8 + 0.02 * rng.standard_normal((1, 500, 100))\n"
+        "for row in range(40): values[0, row, rng.integers(30, 90):] = 0.1  # one at a time\n"
+        "assert assemble.collapses(values) == []\n"
+        "values[0, 100:115, 59:] = np.nan  # fifteen together\n"
+        "assert [point for point, _ in assemble.collapses(values)] == [60]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, RECORDING], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

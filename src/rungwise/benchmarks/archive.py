@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import stat
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,8 +24,14 @@ from rungwise.errors import TableError, Told
 LIMIT = 2**30
 """The most bytes that the arrays of a file may have; a data set of NAS-Bench-201 has 6 % of it."""
 
+HEADERS = 2**20
+"""What is left of it for the headers of the arrays."""
+
 STEP = 2**12
 """How many bytes are read at a time; LZMA unfolds them to some tens of megabytes at most."""
+
+_COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
+"""What may be unfolded: four kilobytes of bzip2 could be gigabytes."""
 
 _EARLY = (1980, 1, 1, 0, 0, 0)
 """The date of every array: the first that a zip file can tell."""
@@ -32,6 +39,11 @@ _EARLY = (1980, 1, 1, 0, 0, 0)
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """The bytes of an ``.npz`` file."""
+    size = sum(array.nbytes for array in arrays.values())
+    if size > LIMIT - HEADERS:  # no one could read it
+        raise TableError(
+            "arrays", Told(f"{size:,} bytes in all"), f"at most {LIMIT - HEADERS:,} are written"
+        )
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
@@ -47,28 +59,54 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return file.getvalue()
 
 
-def unpack(path: Path, content: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays of a file; ``path`` is for errors."""
+def unpack(path: Path, content: bytes, *, foreign: bool = False) -> dict[str, NDArray[Any]]:
+    """The arrays of a file.
+
+    Args:
+        path: which file it is, for errors.
+        content: its bytes.
+        foreign: whether texts and the order of Fortran, which are never ours, are admitted.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _arrays(archive)
+            return _arrays(archive, foreign=foreign)
     except Exception as error:  # zipfile and its decompressors raise a dozen kinds
-        told = Told(f"a file that cannot be read ({error})")
+        told = Told(f"a file that cannot be read ({str(error) or type(error).__name__})")
         raise TableError(
             str(path), told, "it must be an .npz file as rungwise writes it"
         ) from error
 
 
-def _arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
+def content(path: Path, limit: int) -> bytes:
+    """All of a file, if it is one and is not too large."""
+    try:
+        status = path.stat()
+        if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):  # they may never end
+            raise TableError(str(path), Told("a device or pipe"), "it must be a file")
+        if status.st_size > limit:
+            found = Told(f"a file of {status.st_size:,} bytes")
+            raise TableError(str(path), found, f"at most {limit:,} are read")
+        with path.open("rb") as file:
+            return file.read(status.st_size + 1)
+    except FileNotFoundError:
+        raise TableError(str(path), Told("missing"), "there must be such a file") from None
+    except OSError as error:
+        raise TableError(str(path), Told("unreadable"), f"the system says: {error}") from error
+
+
+def _arrays(archive: zipfile.ZipFile, *, foreign: bool) -> dict[str, NDArray[Any]]:
     members = archive.infolist()
     promised = sum(member.file_size for member in members)
     if promised > LIMIT:
         raise ValueError(f"it promises {promised:,} bytes, and at most {LIMIT:,} are read")
-    if len({member.filename for member in members}) < len(members):
+    names = [member.filename.removesuffix(".npy") for member in members]
+    if len(set(names)) < len(names):
         raise ValueError("two arrays have one name")
+    if any(member.compress_type not in _COMPRESSED for member in members):
+        raise ValueError("it is compressed in another way than stored, deflated or LZMA")
     return {
-        member.filename.removesuffix(".npy"): _array(member.filename, _content(archive, member))
-        for member in members
+        name: _array(member.filename, _content(archive, member), foreign=foreign)
+        for name, member in zip(names, members, strict=True)
     }
 
 
@@ -81,18 +119,18 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
         return b"".join(iter(lambda: file.read(STEP), b""))
 
 
-def _array(name: str, content: bytes) -> NDArray[Any]:
+def _array(name: str, content: bytes, *, foreign: bool) -> NDArray[Any]:
     """An array from its bytes, header and content."""
     file = io.BytesIO(content)
     version = npy.read_magic(file)
     if version != (1, 0):
         raise ValueError(f"{name} is an array in version {version}")
     shape, fortran, dtype = npy.read_array_header_1_0(file)
-    if dtype.hasobject or fortran or dtype.kind not in "biuf":
+    if dtype.kind not in ("biufU" if foreign else "biuf") or (fortran and not foreign):
         raise ValueError(f"{name} is an array of {dtype}")
     begin = file.tell()
     if math.prod(shape) * dtype.itemsize != len(content) - begin:
         raise ValueError(
             f"{name} is an array that says {shape} and has {len(content) - begin} bytes"
         )
-    return np.frombuffer(content, dtype, offset=begin).reshape(shape)
+    return np.frombuffer(content, dtype, offset=begin).reshape(shape, order="F" if fortran else "C")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.encoding import Numbers
 from rungwise.errors import InvalidArgumentError, TableError, Told
+from rungwise.space import Space
 
 _SHAPE = "it must be [seeds, rows, resources] with at least one of each"
 
@@ -77,13 +78,8 @@ def clean(
     space = card.search_space()
     curves = _numbers("values", values)
     times = _numbers("seconds", seconds)
-    wrong = ~(np.isfinite(times) & (times >= 0))
-    if wrong.any():
-        rule = "every unit of resource must take a finite, non-negative time"
-        raise TableError("seconds", float(times[wrong].ravel()[0]), rule)
-    told = None if configs is None else _listed("configs", configs)
-    if told is not None and space is not None:
-        told = tuple(_valid(number, config, space) for number, config in enumerate(told))
+    check_seconds(times)
+    told = None if configs is None else valid(space, _listed("configs", configs))
     called = None if names is None else _listed("names", names)
     if called is not None and not all(isinstance(name, str) for name in called):
         raise TableError("names", names, "each must be text")
@@ -94,6 +90,21 @@ def clean(
         told,
         called,
     )
+
+
+def check_seconds(times: NDArray[np.float64]) -> None:
+    """See that times are times."""
+    wrong = ~(np.isfinite(times) & (times >= 0))
+    if wrong.any():
+        rule = "every unit of resource must take a finite, non-negative time"
+        raise TableError("seconds", float(times[wrong].ravel()[0]), rule)
+
+
+def valid(space: Space | None, configs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Configurations as the space knows them; as they are, if there is none."""
+    if space is None:
+        return configs
+    return tuple(_valid(number, config, space) for number, config in enumerate(configs))
 
 
 def _numbers(name: str, given: Any) -> NDArray[np.float64]:
@@ -112,7 +123,7 @@ def _listed(name: str, given: Any) -> tuple[Any, ...]:
     return tuple(given.tolist() if isinstance(given, np.ndarray) else given)
 
 
-def _valid(number: int, config: Any, space: Any) -> dict[str, Any]:
+def _valid(number: int, config: Any, space: Space) -> dict[str, Any]:
     try:
         return dict(space.validate(config))
     except InvalidArgumentError as error:

@@ -37,25 +37,43 @@ class Place:
 def data_folder() -> Path:
     """Where converted and fetched benchmarks are kept; it need not exist yet."""
     chosen = os.environ.get(VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "rungwise"
-    # The base directory specification says that a relative path is to be ignored.
-    shared = Path(os.environ.get("XDG_DATA_HOME", ""))
-    return (shared if shared.is_absolute() else Path.home() / ".local" / "share") / "rungwise"
+    try:
+        if chosen:
+            return Path(chosen).expanduser()
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Application Support" / "rungwise"
+        # The base directory specification says that a relative path is to be ignored.
+        shared = Path(os.environ.get("XDG_DATA_HOME", ""))
+        return (shared if shared.is_absolute() else Path.home() / ".local" / "share") / "rungwise"
+    except RuntimeError as error:  # no such user, or no HOME
+        rule = f"it must name the data folder, since there is none by default ({error})"
+        raise TableError(VARIABLE, chosen, rule) from None
 
 
 def places() -> tuple[Place, ...]:
     """Every benchmark that has both of its files, by name; a name may be there twice."""
     found = [
         Place(path.stem, folder, packaged)
-        for folder, packaged in ((PACKAGED, True), (data_folder(), False))
-        if folder.is_dir()
-        for path in folder.glob("*.json")
+        for folder, packaged in _folders()
+        for path in _cards(folder)
         if path.with_suffix(".npz").is_file()
     ]
     return tuple(sorted(found, key=lambda place: (place.name, not place.packaged)))
+
+
+def _folders() -> list[tuple[Path, bool]]:
+    """Where to look, and whether that is in the package."""
+    try:
+        return [(PACKAGED, True), (data_folder(), False)]
+    except TableError:  # a user without a home can still use what comes with the package
+        return [(PACKAGED, True)]
+
+
+def _cards(folder: Path) -> list[Path]:
+    try:
+        return list(folder.glob("*.json")) if folder.is_dir() else []
+    except OSError:  # it may lie in a folder that we must not look into
+        return []
 
 
 def names() -> tuple[str, ...]:

@@ -18,7 +18,9 @@ import hashlib
 import json
 import os
 import secrets
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -27,11 +29,17 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from rungwise.benchmarks import archive, columns, encoding
-from rungwise.benchmarks.arrays import Arrays, clean
+from rungwise.benchmarks.arrays import Arrays, check_seconds, clean, valid
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card, check_name
 from rungwise.core.checks import must_be
 from rungwise.errors import InvalidArgumentError, TableError, Told
+
+ATTEMPTS, PAUSE = 3, 0.02
+"""How often, after how many seconds, a pair of files is read that does not fit together."""
+
+STALE = 3600
+"""After so many seconds no one is still writing a file."""
 
 CARD_LIMIT = 16 * 2**20
 """The most bytes of a card."""
@@ -81,18 +89,22 @@ def write(
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
     path = where / f"{card.name}.npz"
-    _put(path, content)
-    _put(path.with_suffix(".json"), told)
+    _put({path: content, path.with_suffix(".json"): told})
     return path
 
 
 def read(folder: str | PathLike[str], name: str) -> Benchmark:
     """Read a benchmark, checked against its card."""
-    card = read_card(folder, name)
-    path = Path(folder) / f"{name}.npz"
-    content = _content(path, archive.LIMIT)
-    found = hashlib.sha256(content).hexdigest()
-    if found != card.sha256:
+    path = Path(folder) / f"{check_name(name)}.npz"
+    for attempt in range(ATTEMPTS):
+        card = read_card(folder, name)
+        content = archive.content(path, archive.LIMIT)
+        found = hashlib.sha256(content).hexdigest()
+        if found == card.sha256:
+            break
+        if attempt < ATTEMPTS - 1:  # another process may be between the two files
+            time.sleep(PAUSE)
+    else:
         what = Told(f"a file of {len(content):,} bytes with the SHA-256 {found}")
         rule = f"{name}.json says {card.sha256}: it is damaged, or of another version"
         raise TableError(str(path), what, rule)
@@ -106,7 +118,7 @@ def read(folder: str | PathLike[str], name: str) -> Benchmark:
 def read_card(folder: str | PathLike[str], name: str) -> Card:
     """Read the card of a benchmark."""
     path = Path(folder) / f"{check_name(name)}.json"
-    text = _content(path, CARD_LIMIT)
+    text = archive.content(path, CARD_LIMIT)
     try:
         card = Card.from_json(json.loads(text.decode()))
     except InvalidArgumentError as error:
@@ -155,8 +167,11 @@ def _decoded(card: Card, stored: Mapping[str, NDArray[Any]]) -> Arrays:
     }
     found = Arrays(numbers["values"], numbers["seconds"], numbers.get("final"))
     found.check(card)  # before its number of rows is relied on
+    check_seconds(found.seconds[...])
     configured = any(name.startswith("config/") for name in stored)
     configs = columns.read(stored, card.rows) if configured else None
+    if configs is not None:
+        configs = valid(card.search_space(), configs)
     return replace(found, configs=configs, names=_names(stored.get("names")))
 
 
@@ -175,29 +190,28 @@ def _placed(path: Path, error: InvalidArgumentError) -> TableError:
     return TableError(str(path), told, error.rule)
 
 
-def _content(path: Path, limit: int) -> bytes:
+def _put(files: Mapping[Path, bytes]) -> None:
+    """Write files beside their places, then move them there: each is whole or not there."""
+    beside = {path: path.with_name(f".{path.name}.{secrets.token_hex(4)}.part") for path in files}
     try:
-        size = path.stat().st_size
-        if size > limit:
-            raise TableError(
-                str(path), Told(f"a file of {size:,} bytes"), f"at most {limit:,} are read"
-            )
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise TableError(str(path), Told("missing"), "there must be such a file") from None
-    except OSError as error:
-        raise TableError(str(path), Told("unreadable"), f"the system says: {error}") from error
+        for path, content in files.items():
+            with beside[path].open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        # All at once, so that there is hardly a time with files that do not fit together.
+        for path, part in beside.items():
+            part.replace(path)
+    finally:
+        for path, part in beside.items():
+            part.unlink(missing_ok=True)
+            _sweep(path)
 
 
-def _put(path: Path, content: bytes) -> None:
-    """Write a file beside its place, then move it there: it is whole or not there."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with beside.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+def _sweep(path: Path) -> None:
+    """Remove what a process that was killed left beside a file."""
+    old = time.time() - STALE
+    for part in path.parent.glob(f".{path.name}.????????.part"):
+        with suppress(OSError):  # another process may do the same
+            if part.stat().st_mtime < old:
+                part.unlink()

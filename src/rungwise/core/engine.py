@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rungwise.core import seeding
@@ -89,7 +89,7 @@ class Engine:
         limits = study.limits
         self._limit = math.inf if limits.trials is None else limits.trials
         self._last = limits.trials if limits.finish == "paper" else None
-        self.proposer = proposer if proposer is not None else proposer_of(study, self.trials)
+        self.proposer = proposer if proposer is not None else self.own_proposer()
         self._handlers: dict[type, Callable[[Any], Decision]] = {
             Reported: self._reported,
             JobRequested: self._requested,
@@ -113,6 +113,23 @@ class Engine:
         if flaw is not None:
             raise IllegalEventError(event, flaw, self._story_of(event))
         return handler(event)
+
+    def own_proposer(self) -> Proposer:
+        """Initial configurations first, then whatever the study's searcher proposes."""
+        study = self.study
+        space, searcher, initial = study.space, study.searcher, study.initial
+        if space is None or searcher is None:
+            return lambda number: initial[number] if number < len(initial) else None
+        history = TrialHistory(self.trials, space, lambda: self.scheduler.levels)
+
+        def propose(number: int) -> Config | None:
+            if number < len(initial):
+                return initial[number]
+            rng = seeding.generator(study.seed, "searcher", number)
+            config = searcher.propose(space, history, rng)
+            return None if config is None else space.validate(config)
+
+        return propose
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -291,20 +308,3 @@ class Engine:
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}
-
-
-def proposer_of(study: Study, trials: Sequence[Trial]) -> Proposer:
-    """Initial configurations first, then whatever the searcher proposes."""
-    space, searcher, initial = study.space, study.searcher, study.initial
-    if space is None or searcher is None:
-        return lambda number: initial[number] if number < len(initial) else None
-    history = TrialHistory(trials, space)
-
-    def propose(number: int) -> Config | None:
-        if number < len(initial):
-            return initial[number]
-        rng = seeding.generator(study.seed, "searcher", number)
-        config = searcher.propose(space, history, rng)
-        return None if config is None else space.validate(config)
-
-    return propose

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rungwise.core.trials import Trial
 from rungwise.space import Space
@@ -15,13 +15,17 @@ class TrialHistory:
     Args:
         trials: the engine's own list, which grows.
         space: names configurations.
+        levels: tells where trials are compared at the moment.
     """
 
-    __slots__ = ("_counted", "_space", "_times", "_trials")
+    __slots__ = ("_counted", "_levels", "_space", "_times", "_trials")
 
-    def __init__(self, trials: Sequence[Trial], space: Space) -> None:
+    def __init__(
+        self, trials: Sequence[Trial], space: Space, levels: Callable[[], Sequence[float]]
+    ) -> None:
         self._trials = trials
         self._space = space
+        self._levels = levels
         self._times: Counter[str] = Counter()
         self._counted = 0
 
@@ -30,6 +34,11 @@ class TrialHistory:
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self._trials)
+
+    @property
+    def levels(self) -> Sequence[float]:
+        """Where trials are compared, ascending, up to the ceiling of the moment."""
+        return self._levels()
 
     def times_drawn(self, key: str) -> int:
         """How often the configuration with this key was drawn."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rungwise.core.decisions import Decision, Run
-from rungwise.core.engine import Config, Engine, proposer_of
+from rungwise.core.engine import Config, Engine
 from rungwise.core.events import Event, JobLost
 from rungwise.core.study import Study
 from rungwise.errors import IllegalEventError, ReplayMismatchError
@@ -38,7 +38,7 @@ def replay(study: Study, log: Iterable[tuple[Event, Decision]], *, propose: bool
         if again != decision:
             raise ReplayMismatchError(index, event, decision, again)
     # Whoever goes on from here asks the study's own searcher.
-    engine.proposer = proposer_of(study, engine.trials)
+    engine.proposer = engine.own_proposer()
     return engine
 
 

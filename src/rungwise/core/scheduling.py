@@ -73,6 +73,11 @@ class Scheduler(Protocol):
         ...
 
     @property
+    def levels(self) -> Sequence[int]:
+        """Where trials are compared, ascending, up to the ceiling of the moment."""
+        ...
+
+    @property
     def epsilons(self) -> Trace:
         """The values of ε that checks asked for, where the criterion has one."""
         ...

@@ -42,6 +42,10 @@ class UnderCeiling:
         return self.ceiling.levels
 
     @property
+    def levels(self) -> Sequence[int]:
+        return self._levels[: self.ceiling.rung + 1]
+
+    @property
     def epsilons(self) -> Trace:
         return self.ceiling.epsilons
 
@@ -58,6 +62,7 @@ class ToTheMaximum:
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
+        self.levels: Sequence[int] = ladder.levels
         self.version = 0  # a worker waits only for others to end
         self.ceilings: Trace = ((0, ladder.max_resource),)
         self.epsilons: Trace = ()

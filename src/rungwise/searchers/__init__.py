@@ -5,6 +5,10 @@ or keeps random state of its own.
 """
 
 from rungwise.searchers.base import History, Observed, Searcher
+from rungwise.searchers.gp import GP
+from rungwise.searchers.grid import Grid
+from rungwise.searchers.kde import KDE
 from rungwise.searchers.random import RandomSearcher
+from rungwise.searchers.sobol import Sobol
 
-__all__ = ["History", "Observed", "RandomSearcher", "Searcher"]
+__all__ = ["GP", "KDE", "Grid", "History", "Observed", "RandomSearcher", "Searcher", "Sobol"]

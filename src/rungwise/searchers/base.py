@@ -47,6 +47,10 @@ class History(Protocol):
     def __iter__(self) -> Iterator[Observed]:
         """The trials, by id."""
 
+    @property
+    def levels(self) -> Sequence[float]:
+        """Where trials are compared (the rungs), ascending, up to the ceiling of the moment."""
+
     def times_drawn(self, key: str) -> int:
         """How often the configuration with this :meth:`Space.key` was drawn already."""
 

@@ -65,6 +65,11 @@ class ListHistory:
     def __iter__(self) -> Iterator[Observed]:
         return iter(self._trials)
 
+    @property
+    def levels(self) -> Sequence[float]:
+        """Every resource that anybody has reported at; the first one while nobody has."""
+        return sorted({r for trial in self._trials for r in trial.resources}) or [1.0]
+
     def times_drawn(self, key: str) -> int:
         """How often the configuration with this key was drawn already."""
         return self._drawn[key]

@@ -22,7 +22,7 @@ from rungwise.benchmarks.sources.fetching import KNOWN, FetchError, Known, fetch
 from rungwise.benchmarks.sources.making import Progress
 from rungwise.benchmarks.sources.recognising import recognise
 from rungwise.core.checks import whole
-from rungwise.errors import TableError, Told
+from rungwise.errors import InvalidArgumentError, TableError, Told
 
 __all__ = ["KNOWN", "FetchError", "Known", "convert", "fetch"]
 
@@ -49,11 +49,20 @@ def convert(
     """
     folder = data_folder() if into is None else Path(into)
     whole("workers", workers, at_least=1)
-    made = [
-        benchmark
-        for found in recognise(Path(source))
-        for benchmark in found.make(on_progress, workers)
-    ]
+    try:
+        made = [
+            benchmark
+            for found in recognise(Path(source))
+            for benchmark in found.make(on_progress, workers)
+        ]
+    except MemoryError:
+        rule = "this machine has too little memory for it"
+        raise TableError(str(source), Told("too large"), rule) from None
+    except InvalidArgumentError as error:
+        if str(source) in str(error):
+            raise
+        told = Told(f"a source whose {error.argument} is {error.value!r}"[:200])
+        raise TableError(str(source), told, error.rule) from error
     try:
         return [benchmark.install(folder) for benchmark in made]
     except OSError as error:

@@ -19,6 +19,8 @@ _KIND = re.compile(r"[biufcSU][1-9][0-9]{0,5}")
 _MOST_DIMENSIONS = 32
 _SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 _ORDERS = ("<", ">", "|", "=")
+_HASHED_OPENLY = frozenset({bool, int, float})
+_ODD = frozenset({int, tuple})
 
 
 class Refused(Exception):  # noqa: N818 - it is no error to anyone but the reader of a pickle
@@ -86,6 +88,21 @@ def hashable(items: Iterable[Any]) -> list[Any]:
                 rule = "a key must be a number, a text, or a short tuple of those"
                 raise Refused(f"a pickle with a {type(key).__name__} as a key", rule)
     return keys
+
+
+def odd_keys(keys: Iterable[Any]) -> int:
+    """How many keys are such that their author could choose their hashes.
+
+    The hash of a text is secret. That of a number is not, but few of 64 bits share one; the hash of
+    a tuple can be chosen with two numbers in it.
+    """
+    return sum(type(key) in _ODD and _is_odd(key) for key in keys)
+
+
+def _is_odd(key: Any) -> bool:
+    parts = key if type(key) is tuple else (key,)
+    numbers = [part for part in parts if type(part) in _HASHED_OPENLY]
+    return len(numbers) > 1 or any(type(n) is int and n.bit_length() > 64 for n in numbers)
 
 
 def _set(given: tuple[Any, ...]) -> set[Any]:
@@ -158,9 +175,10 @@ def _malformed(rule: str) -> Refused:
 
 _MODULES = ("numpy.core", "numpy._core")  # NumPy 2 renamed it
 
+SETS = ("builtins.set", "__builtin__.set")
+
 ADMITTED: dict[str, Callable[[tuple[Any, ...]], Any]] = {
-    "builtins.set": _set,
-    "__builtin__.set": _set,
+    **dict.fromkeys(SETS, _set),
     "collections.OrderedDict": _ordered,
     "numpy.dtype": _kind,
     "numpy.ndarray": _never,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import tarfile
 import zipfile
 import zlib
@@ -13,10 +14,10 @@ DAMAGE = (
     EOFError,
     OSError,
     ValueError,  # UnicodeDecodeError and json.JSONDecodeError are such
-    RecursionError,
     OverflowError,
     MemoryError,
-    NotImplementedError,  # compression that zipfile does not know
+    RuntimeError,  # a zip file with a password, or compression that zipfile does not know
+    lzma.LZMAError,
     zlib.error,
     tarfile.TarError,
     zipfile.BadZipFile,

@@ -278,7 +278,7 @@ class _Download:
             noted = json.loads(self.mark.read_text("utf-8"))
             same = noted["address"] == self._entry.address
             return (str(noted["tag"]), int(noted["total"])) if same else ("", 0)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             return "", 0
 
     def _note(self, headers: Mapping[str, str], total: int) -> None:
@@ -307,7 +307,8 @@ def _total(headers: Mapping[str, str], begin: int) -> int:
 def _verify(entry: Known, file: Path, target: Path) -> None:
     """See that a complete file is the right one, and note its sum."""
     note = target.with_name(f"{target.name}.sha256")
-    noted = f"sha256:{note.read_text('utf-8').split()[0]}" if note.exists() else None
+    words = note.read_text("utf-8", errors="replace").split() if note.exists() else []
+    noted = f"sha256:{words[0]}" if words else None  # a full disk leaves an empty note
     sums = digests(file, {"sha256", *(entry.checksum or "").split(":")[:1]} - {""})
     size = file.stat().st_size
     problem = ""

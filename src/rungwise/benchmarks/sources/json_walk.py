@@ -17,6 +17,9 @@ from rungwise.errors import TableError, Told
 LARGEST_ENTRY = 32 * 2**20
 """The most letters of an entry."""
 
+MOST_OUTER = 10_000
+"""The most keys of the outer object."""
+
 _CHUNK = 2**20
 _SPACES = " \t\r\n"
 _BEHIND = frozenset(f"{_SPACES},:]}}")
@@ -35,6 +38,8 @@ def entries(stream: IO[bytes], name: str) -> Iterator[tuple[str, str, Any]]:
         if outer in seen:
             raise TableError(name, Told("ambiguous"), f"{outer!r} must be there once")
         seen.add(outer)
+        if len(seen) > MOST_OUTER:
+            raise TableError(name, Told("no data of ours"), f"it has over {MOST_OUTER:,} keys")
         for inner in walker.keys():  # noqa: SIM118
             yield outer, inner, walker.value()
     walker.end()

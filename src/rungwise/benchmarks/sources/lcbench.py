@@ -23,6 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from rungwise.benchmarks import archive
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.sources.damage import DAMAGE, damaged
 from rungwise.benchmarks.sources.json_walk import entries
@@ -30,6 +31,7 @@ from rungwise.benchmarks.sources.making import (
     Floats,
     Made,
     Progress,
+    bounded,
     filled_seconds,
     floats,
     padded,
@@ -55,8 +57,8 @@ SPACE = Space.parse(
 )
 """The space that the authors drew from."""
 
-MOST_RUNS = 100_000
-"""The most configurations of a data set."""
+MOST_RUNS = 200_000
+"""The most runs of a file; there are 70,000."""
 
 MEMBERS = ("data_2k.json", "data_2k_lw.json")
 """The files in the zip files."""
@@ -107,11 +109,11 @@ def read(path: Path, on_progress: Progress | None = None) -> dict[str, DataSet]:
     sets: dict[str, DataSet] = {}
     try:
         with path.open("rb") as raw, _text(path, raw, on_progress) as (name, stream):
-            for dataset, number, record in entries(stream, name):
+            for count, (dataset, number, record) in enumerate(entries(stream, name), start=1):
                 place = f"{name}: {dataset!r}, configuration {number!r}"
                 found = sets.setdefault(dataset, DataSet())
                 _take(found, number, record, place)
-                if len(found.runs) > MOST_RUNS:
+                if count > MOST_RUNS:
                     raise TableError(place, Told("one too many"), f"{MOST_RUNS:,} are admitted")
     except DAMAGE as error:
         raise damaged(path, error) from error
@@ -134,6 +136,10 @@ def _text(
         if len(found) != 1:
             rule = f"it must hold {' or '.join(MEMBERS)}, once"
             raise TableError(str(path), Told("another zip file"), rule)
+        if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # The others unfold all that they are given, which a kilobyte can make gigabytes.
+            rule = "it must be stored or deflated"
+            raise TableError(str(path), Told("compressed in another way"), rule)
         with archive.open(found[0]) as stream:
             yield f"{path}: {found[0].filename}", stream
 
@@ -160,16 +166,16 @@ def _take(found: DataSet, number: str, record: Any, place: str) -> None:
     if "Train/val_accuracy" not in log:
         rule = "its log must have 'Train/val_accuracy'"
         raise TableError(place, Told("no run of LCBench"), rule)
-    clock = floats(log.get("time"), f"{place}, time")
+    clock = floats(log.get("time"), f"{place}, time")[: EPOCHS + 1]
     found.runs[int(number)] = Run(
         dict(legal),
         floats(log["Train/val_accuracy"], f"{place}, Train/val_accuracy")[1 : EPOCHS + 1] / 100,
-        np.diff(clock)[:EPOCHS],
+        np.diff(clock),
         _final(results, log, place) / 100,
     )
     for key in ("OpenML_task_id", "instances", "classes", "features"):
         value = results.get(key, config.get(key))
-        if type(value) in {int, float, str}:
+        if type(value) in {int, str} or (type(value) is float and np.isfinite(value)):
             found.about.setdefault(key, value)
 
 
@@ -264,28 +270,31 @@ def _card(name: str, **more: Any) -> Card:
 ARRAYS = ("lcbench_val_cross_entropy_curves.npz", "lcbench_final.npz")
 """The files of the arrays."""
 
-LARGEST_ARRAYS = 2**30
-"""The most bytes of the arrays in a file; there are 15 million of the real ones."""
-
 
 def make_from_arrays(folder: Path) -> Iterator[Made]:
     """The benchmarks of the arrays in a folder; without the second file no final figure is told."""
     path, final_path = (folder / name for name in ARRAYS)
     needed = ("val_cross_entropy", "dataset_names", "config_names", "configs")
     curves, set_names, column_names, rows = _arrays(path, needed)
-    sets, columns = [str(name) for name in set_names], [str(name) for name in column_names]
-    if curves.ndim != 3 or curves.shape[:2] != (len(sets), len(rows)) or curves.shape[2] < 2:
-        rule = f"its curves must be of {len(sets)} data sets and {len(rows)} configurations"
-        raise TableError(str(path), Told(f"of shape {curves.shape}"), rule)
+    try:
+        sets, columns = _texts(set_names, path), _texts(column_names, path)
+    except ValueError as error:  # letters that there are not
+        raise damaged(path, error) from error
+    configs = _configs(rows, columns, path)
+    many = (len(sets), len(configs))
+    if curves.dtype.kind != "f" or curves.shape[:-1] != many or 0 in many or curves.shape[2] < 2:
+        rule = f"its curves must be of {many[0]} data sets and {many[1]} configurations"
+        raise TableError(str(path), Told(f"{curves.dtype} of shape {curves.shape}"), rule)
+    bounded(curves, str(path))
     if len(set(sets)) < len(sets):
         raise TableError(str(path), Told("ambiguous"), "the names of its data sets must differ")
-    configs = _configs(rows, columns, path)
     finals = None
     if final_path.is_file():
         (finals,) = _arrays(final_path, ("final_test_accuracy",))
-        if finals.shape != curves.shape[:2]:
-            rule = f"it must be of shape {curves.shape[:2]}, as {path.name}"
-            raise TableError(str(final_path), Told(f"of shape {finals.shape}"), rule)
+        if finals.dtype.kind not in "iuf" or finals.shape != many:
+            rule = f"it must be of shape {many}, as {path.name}"
+            raise TableError(str(final_path), Told(f"{finals.dtype} of shape {finals.shape}"), rule)
+        bounded(finals, str(final_path))
     for number, name in enumerate(sets):
         yield Made(
             card=_array_card(name, tested=finals is not None),
@@ -320,32 +329,34 @@ def _array_card(name: str, *, tested: bool) -> Card:
 def _configs(rows: Any, columns: Iterable[str], path: Path) -> list[dict[str, Any]]:
     names = list(columns)
     whole = {"batch_size", "num_layers", "max_units"}
-    if sorted(names) != sorted(SPACE.names) or rows.ndim != 2 or rows.shape[1] != len(names):
+    plain = rows.ndim == 2 and rows.dtype.kind in "iuf" and np.isfinite(rows).all()
+    if sorted(names) != sorted(SPACE.names) or not plain or rows.shape[1] != len(names):
         raise TableError(str(path), Told("of another form"), f"it must have {sorted(SPACE.names)}")
-    return [
+    configs = [
         {
             name: int(value) if name in whole else float(value)
             for name, value in zip(names, row, strict=True)
         }
         for row in rows.tolist()
     ]
+    try:
+        return [dict(SPACE.validate(config)) for config in configs]
+    except SpaceError as error:
+        found = Told("of another space")
+        raise TableError(str(path), found, f"{error}".rstrip(".")) from None
+
+
+def _texts(array: Any, path: Path) -> list[str]:
+    if array.ndim != 1 or array.dtype.kind != "U":
+        raise TableError(str(path), Told("of another form"), "its names must be a list of texts")
+    return [str(text) for text in array]
 
 
 def _arrays(path: Path, names: Iterable[str]) -> list[Any]:
     """Some arrays of an ``.npz`` file."""
-    try:
-        with path.open("rb") as raw:
-            with zipfile.ZipFile(raw) as archive:
-                promised = sum(info.file_size for info in archive.infolist())
-            if promised > LARGEST_ARRAYS:
-                rule = f"at most {LARGEST_ARRAYS:,} are read"
-                raise TableError(str(path), Told(f"a file that promises {promised:,} bytes"), rule)
-            raw.seek(0)
-            file = np.load(raw, allow_pickle=False)
-            missing = sorted(set(names) - set(file.files))
-            if missing:
-                rule = f"it must have the arrays {missing}"
-                raise TableError(str(path), Told(f"of {sorted(file.files)}"), rule)
-            return [file[name] for name in names]
-    except DAMAGE as error:
-        raise damaged(path, error) from error
+    found = archive.unpack(path, archive.content(path, archive.LIMIT), foreign=True)
+    missing = sorted(set(names) - set(found))
+    if missing:
+        rule = f"it must have the arrays {missing}"
+        raise TableError(str(path), Told(f"of {sorted(found)}"), rule)
+    return [found[name] for name in names]

@@ -19,6 +19,9 @@ Floats = NDArray[np.floating[Any]]
 Progress = Callable[[int, int], None]
 """Is told how much is done, of how much in all."""
 
+LARGEST = 1e30
+"""The largest number: it fits into a 32-bit float, and so does a difference of two."""
+
 _NUMBERS = frozenset({int, float, type(None)})
 
 
@@ -108,7 +111,15 @@ def floats(items: Any, place: str) -> Floats:
         return np.empty(0)
     if not isinstance(items, list) or not set(map(type, items)) <= _NUMBERS:
         raise TableError(place, Told("malformed"), "it must be a list of numbers and nulls")
-    return np.array(items, dtype=np.float64)  # None becomes NaN
+    return bounded(np.array(items, dtype=np.float64), place)  # None becomes NaN
+
+
+def bounded(numbers: Floats, place: str) -> Floats:
+    """Numbers that can be written, refused here, where it is known where they come from."""
+    if (np.isfinite(numbers) & (np.abs(numbers) > LARGEST)).any():
+        rule = f"no number may be beyond ±{LARGEST:g}"
+        raise TableError(place, Told("malformed"), rule)
+    return numbers
 
 
 def padded(curves: Sequence[Floats]) -> Floats:

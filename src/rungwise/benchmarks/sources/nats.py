@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import bz2
 import multiprocessing
+import os
 import re
-import tarfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -29,6 +30,7 @@ from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.sources import unpickling
 from rungwise.benchmarks.sources.damage import DAMAGE, damaged
 from rungwise.benchmarks.sources.making import Made, Progress, quantum_of, slim, today
+from rungwise.benchmarks.sources.streams import members
 from rungwise.errors import TableError, Told
 from rungwise.space import Choice, Space
 
@@ -102,7 +104,7 @@ def read_folder(
     if workers > 1 and len(paths) > 1:
         # A fresh process each: a fork would copy whatever threads hold.
         fresh = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, mp_context=fresh) as pool:
+        with ProcessPoolExecutor(workers, mp_context=fresh, initializer=_mortal) as pool:
             try:
                 found = map(_here, pool.map(_there, paths, chunksize=8))
                 yield from _told(found, len(paths), on_progress)
@@ -112,6 +114,18 @@ def read_folder(
                 pool.shutdown(cancel_futures=True)
     else:
         yield from _told(map(read_file, paths), len(paths), on_progress)
+
+
+def _mortal() -> None:
+    """End this process with the one that started it, which may be killed without a word."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        assert parent is not None  # it was started as a child
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 Answer = tuple[Architecture | None, tuple[str, str, str] | None]
@@ -138,7 +152,7 @@ def read_file(path: Path) -> Architecture:
     try:
         with path.open("rb") as raw:
             return _member(raw, path)
-    except OSError as error:
+    except DAMAGE as error:
         raise damaged(path, error) from error
 
 
@@ -146,8 +160,8 @@ def read_tar(path: Path, on_progress: Progress | None = None) -> Iterator[Archit
     """The architectures of a tar file of the folder; nothing is unpacked to disk."""
     try:
         size = path.stat().st_size
-        with tarfile.open(path, "r:") as tar:
-            for member in tar:
+        with path.open("rb") as raw:
+            for tar, member in members(raw):
                 name = member.name.rpartition("/")[2]
                 if MEMBER.fullmatch(name) and member.isreg():
                     file = tar.extractfile(member)
@@ -166,12 +180,16 @@ def read_single(path: Path, on_progress: Progress | None = None) -> Iterator[Arc
     is in memory in full.
     """
     try:
-        size = path.stat().st_size
+        size, seen = path.stat().st_size, 0
         with path.open("rb") as raw, bz2.open(raw) as stream:
 
             def digest(record: dict[Any, Any]) -> Architecture | None:
+                nonlocal seen
                 if not _is_record(record):
                     return None
+                seen += 1
+                if seen > TOTAL:
+                    raise TableError(str(path), Told("of too many"), f"there are {TOTAL:,}")
                 if on_progress is not None:
                     on_progress(raw.tell() >> 20, size >> 20)
                 return reduced(record, path)
@@ -283,6 +301,9 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Made]:
         rule = "it must hold architectures, as 000000.pickle.pbz2"
         raise TableError(str(source), Told("empty"), rule)
     ordered = [rows[index] for index in sorted(rows)]
+    if not any(np.isfinite(row.accuracies).any() for row in ordered):
+        rule = f"one run at least must have all {EPOCHS} epochs on ori-test"
+        raise TableError(str(source), Told("without results"), rule)
     for number, (name, (dataset, title, images)) in enumerate(_DATASETS.items()):
         made = _benchmark(ordered, number, (name, dataset, title, images))
         if made is not None:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import json
 import re
-import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from rungwise.benchmarks.sources.making import (
     slim,
     today,
 )
-from rungwise.benchmarks.sources.streams import LARGEST_PIECE, Cautious, counted, uncompressed
+from rungwise.benchmarks.sources.streams import LARGEST_PIECE, counted, members, uncompressed
 from rungwise.errors import SpaceError, TableError, Told
 from rungwise.space import Float, Space
 
@@ -50,6 +49,9 @@ RESULTS = re.compile(r"pd1_(matched|unmatched)_phase1_results\.jsonl(\.gz)?")
 
 MOST_RUNS = 200_000
 """The most lines of a file; PD1 has about ten thousand."""
+
+MOST_VALUES = 100_000_000
+"""The most values of all curves, also when each is as long as the longest of its task."""
 
 _COLUMNS = {
     "learning_rate": "hps.lr_hparams.initial_value",
@@ -155,9 +157,8 @@ def streams_of_tar(path: Path, on_progress: Progress | None) -> Iterator[Stream]
         with (
             path.open("rb") as raw,
             uncompressed(counted(raw, path.stat().st_size, 0, on_progress)) as plain,
-            tarfile.open(fileobj=cast("IO[bytes]", Cautious(plain)), mode="r:") as tar,
         ):
-            for member in tar:
+            for tar, member in members(plain):
                 found = RESULTS.fullmatch(member.name.removeprefix("./").removeprefix("pd1/"))
                 if found is None:
                     continue  # a README, the first phase, or a path that leads elsewhere
@@ -177,12 +178,15 @@ def streams_of_tar(path: Path, on_progress: Progress | None) -> Iterator[Stream]
 def read(streams: Iterable[Stream]) -> tuple[list[Task], list[str]]:
     """The tasks of some files, and which files they were: matched, unmatched."""
     tasks: dict[str, Task] = {}
-    kinds = []
+    kinds, held = [], 0
     for name, kind, lines in streams:
         kinds.append(kind)
         try:
             for number, record in _records(name, lines):
-                _take(record, f"{name}, line {number}", tasks)
+                held += _take(record, f"{name}, line {number}", tasks)
+                if held > MOST_VALUES:
+                    rule = f"its curves must have at most {MOST_VALUES:,} values"
+                    raise TableError(name, Told("no file of PD1"), rule)
         except DAMAGE as error:
             raise damaged(name, error) from error
     return list(tasks.values()), kinds
@@ -205,15 +209,15 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
     raise TableError(name, Told("no file of PD1"), f"it must have at most {MOST_RUNS:,} lines")
 
 
-def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> None:
-    """Put a run to its task."""
+def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
+    """Put a run to its task; gives the length of its curve."""
     dataset, model = record.get("dataset"), record.get("model")
     batch, activation = record.get("hps.batch_size"), record.get("hps.activation_fn")
     if not isinstance(dataset, str) or not isinstance(model, str):
         raise TableError(place, Told("no run of PD1"), "it must tell its dataset and model")
     if isinstance(batch, float) and batch.is_integer():
         batch = int(batch)  # pandas writes a column with gaps as floats
-    if type(batch) is not int or not isinstance(activation, (str, type(None))):
+    if type(batch) is not int or batch < 1 or not isinstance(activation, (str, type(None))):
         rule = "it must tell its batch size, and its activation or null"
         raise TableError(place, Told("no run of PD1"), rule)
     found = Task(dataset, model, activation, batch)
@@ -222,16 +226,20 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> None:
         config = SPACE.validate({name: record.get(key) for name, key in _COLUMNS.items()})
     except SpaceError:
         task.outside += 1
-        return
+        return 0
+    errors = floats(record.get("valid/error_rate"), f"{place}, valid/error_rate")
+    seconds = floats(record.get("eval_time"), f"{place}, eval_time")
     steps = floats(record.get("global_step"), f"{place}, global_step")
+    known = steps[np.isfinite(steps)]  # a diverged run may end in null
     task.add(
         Run(
             {name: float(config[name]) for name in _COLUMNS},  # type: ignore[arg-type]
-            floats(record.get("valid/error_rate"), f"{place}, valid/error_rate"),
-            floats(record.get("eval_time"), f"{place}, eval_time"),
-            float(steps[-1]) if len(steps) else 0.0,
+            errors,
+            seconds[: len(errors)].copy(),  # the rest is not kept
+            float(known[-1]) if len(known) else 0.0,
         )
     )
+    return len(errors)
 
 
 # -- making ------------------------------------------------------------------------------------
@@ -246,6 +254,11 @@ def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[
     if not useful:
         rule = "it must hold pd1_matched_phase1_results.jsonl.gz and the same unmatched, with runs"
         raise TableError(str(source), Told("without runs of PD1"), rule)
+    if sum(max(len(run.errors) for run in t.runs.values()) * len(t.runs) for t in useful) > (
+        MOST_VALUES
+    ):
+        rule = f"its tasks must have at most {MOST_VALUES:,} values"
+        raise TableError(str(source), Told("no source of PD1"), rule)
     by_name = {task.name: task for task in useful}
     if len(by_name) < len(useful):
         rule = f"the names of its {len(useful)} tasks must differ"
@@ -258,7 +271,7 @@ def _benchmark(task: Task, parts: list[str]) -> Made:
     runs = list(task.runs.values())
     values = 1 - padded([run.errors for run in runs])
     width = values.shape[1]
-    times = [run.seconds[: len(run.errors)] for run in runs]
+    times = [run.seconds for run in runs]
     ends = [len(run.errors) for run in runs]
     # Behind the end of a run nothing takes time that anyone could ask for.
     seconds, mended = filled_seconds(padded([*times, np.zeros(width)])[:-1])

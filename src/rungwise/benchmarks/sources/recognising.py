@@ -53,8 +53,10 @@ def recognise(path: Path) -> list[Source]:
             sources = [source for folder in folders for source in _folder(folder)]
             # Of two forms of a benchmark the first will do.
             found = list({source.what: source for source in reversed(sources)}.values())[::-1]
-        elif path.exists():
+        elif path.is_file():
             found = [_file(path)]
+        elif path.exists():
+            raise TableError(str(path), Told("a device or pipe"), "it must be a file or folder")
         else:
             raise TableError(str(path), Told("missing"), "there must be such a file or folder")
     except DAMAGE as error:

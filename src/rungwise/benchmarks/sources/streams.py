@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from rungwise.benchmarks.sources.making import Progress
 
@@ -72,8 +73,30 @@ def uncompressed(file: IO[bytes]) -> Iterator[IO[bytes]]:
         yield stream  # type: ignore[misc]
 
 
+MOST_MEMBERS = 50_000
+"""The most files in a tar file; that of NATS-Bench has 15,626."""
+
+
+def members(file: IO[bytes]) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
+    """The members of an uncompressed tar file, to its very end.
+
+    ``tarfile`` takes a damaged header, or the end of the file, for the end of the archive, and goes
+    round in circles where a size is negative.
+    """
+    cautious = Cautious(file)
+    with tarfile.open(fileobj=cast("IO[bytes]", cautious), mode="r:") as tar:
+        for number, member in enumerate(tar):
+            if member.size < 0 or number >= MOST_MEMBERS:
+                raise tarfile.ReadError(f"at most {MOST_MEMBERS:,} files, none of a negative size")
+            yield tar, member
+    if cautious.last != bytes(tarfile.BLOCKSIZE):
+        raise tarfile.ReadError("a header is damaged, or the end is missing")
+
+
 class Cautious:
     """A file that hands out no more than a piece at a time; ``tarfile`` believes headers.
+
+    It keeps what it handed out last.
 
     Args:
         file: the file.
@@ -81,6 +104,7 @@ class Cautious:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
+        self.last = b""
         self.seek: Callable[..., int] = file.seek
         self.tell: Callable[[], int] = file.tell
         self.seekable: Callable[[], bool] = file.seekable
@@ -89,4 +113,5 @@ class Cautious:
         """So many bytes, not all."""
         if not 0 <= size <= LARGEST_PIECE:
             raise ValueError(f"a header declares {size:,} bytes")
-        return self._file.read(size)
+        self.last = self._file.read(size)
+        return self.last

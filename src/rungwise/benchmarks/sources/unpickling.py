@@ -9,6 +9,8 @@ can do no harm by what it says; it can only be too large, and there are limits f
 
 - bytes read before something is finished (``limit``), so that a bomb of zeros ends early,
 - declared sizes, which are never believed beyond that limit,
+- what is built, where that is more than the bytes that ask for it,
+- keys that could be made to collide, which would make a dict of them slow,
 - the depth of nesting, and the numbers of the memo, which must count up.
 
 A pickle that is larger than the memory is read with ``digest``: it is shown every dict as soon as
@@ -20,21 +22,25 @@ from __future__ import annotations
 
 import pickletools
 import struct
-import sys
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+import numpy as np
 
 from rungwise.benchmarks.sources.admitted import (
     ADMITTED,
+    SETS,
     Kind,
     Pending,
     Reference,
     Refused,
     hashable,
+    odd_keys,
 )
 from rungwise.benchmarks.sources.damage import DAMAGE, damaged
+from rungwise.benchmarks.sources.supply import Readable, Supply
 from rungwise.errors import TableError, Told
 
 LIMIT = 8 * 2**20
@@ -49,19 +55,22 @@ LONGEST_PART = 4096
 MOST_TEXTS = 200_000
 """So many different texts are remembered for later parts of a long pickle."""
 
-_CHUNK = 64 * 2**10
-_SHORT = 300  # no opcode of the fast path needs more bytes
+LONGEST_TEXT = 1000
+"""So many letters may a text have to be remembered."""
+
+MOST_NAMES = 1000
+"""So many globals may be remembered; a pickler numbers each of them once."""
+
+MOST_ODD = 2000
+"""So many keys may there be whose hashes their author can choose."""
+
+CONTAINER = 32
+"""What a container counts in bytes: an empty set takes 200 and is asked for by one."""
+
 _FLOAT = struct.Struct(">d").unpack_from
 _KEPT = frozenset({Reference, Kind})
 
 Digest = Callable[[dict[Any, Any]], Any]
-
-
-class Readable(Protocol):
-    """What can be read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """At most so many bytes; none at the end."""
 
 
 def load(
@@ -88,7 +97,7 @@ def load(
         raise damaged(name, error) from error
 
 
-class _Machine:
+class _Machine(Supply):
     """The stack machine.
 
     ``stack`` holds what was built since the last mark, ``marks`` the stacks below; ``memo`` holds
@@ -96,14 +105,12 @@ class _Machine:
     """
 
     def __init__(self, stream: Readable, limit: int, digest: Digest | None) -> None:
-        self.stream = stream
-        self.limit = self.left = limit
+        super().__init__(stream, limit)
         self.digest = digest
-        self.buffer, self.here, self.safe = b"", 0, -1
         self.stack: list[Any] = []
         self.marks: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
-        self.count = 0
+        self.count = self.odd = 0
         # Texts of parts already digested: their number in the memo → 1 + their number in a list.
         self.texts: dict[str, int] = {}
         self.listed: list[str] = []
@@ -145,46 +152,6 @@ class _Machine:
                 handler(self)
                 buffer, here, safe, stack = self.buffer, self.here, self.safe, self.stack
 
-    # -- the stream ----------------------------------------------------------------------------
-
-    def fill(self) -> None:
-        """Have enough bytes for the fast path, unless the stream ends."""
-        while len(self.buffer) - self.here <= _SHORT:
-            if not self.more():
-                self.safe = sys.maxsize
-                return
-        self.safe = len(self.buffer) - _SHORT
-
-    def more(self) -> bool:
-        """Read on; False at the end."""
-        chunk = self.stream.read(_CHUNK)
-        if not chunk:
-            return False
-        self.left -= len(chunk)
-        if self.left < 0:
-            found = f"a pickle with a part of more than {self.limit:,} bytes"
-            raise Refused(found, "no part of these benchmarks is that large")
-        self.buffer = self.buffer[self.here :] + chunk
-        self.here = 0
-        self.safe = len(self.buffer) - _SHORT
-        return True
-
-    def take(self, size: int) -> bytes:
-        """The next bytes."""
-        if size > self.limit:
-            found = f"a pickle that declares an item of {size:,} bytes"
-            raise Refused(found, f"at most {self.limit:,} are admitted")
-        while self.here + size > len(self.buffer):
-            if not self.more():
-                raise EOFError("it ends too early")
-        piece = self.buffer[self.here : self.here + size]
-        self.here += size
-        return piece
-
-    def number(self, size: int) -> int:
-        """The next bytes as a whole number."""
-        return int.from_bytes(self.take(size), "little")
-
     def finish(self) -> Any:
         """The one thing that is left, and nothing behind it."""
         # Reading on also lets a compressed stream check its sum.
@@ -203,6 +170,7 @@ class _Machine:
         if len(self.stack) > LONGEST_PART:
             found = f"a pickle with over {LONGEST_PART} open items"
             raise Refused(found, "such data is neither nested nor long enough for that")
+        self.charge(CONTAINER)
         self.stack.append(container)
 
     def mark(self) -> None:
@@ -255,15 +223,27 @@ class _Machine:
     def extend(self, items: list[Any]) -> None:
         self.target(list).extend(items)
 
+    def keys(self, items: list[Any]) -> list[Any]:
+        """Items that may be hashed, and cannot all have one hash."""
+        found = hashable(items)
+        self.odd += odd_keys(found)
+        if self.odd > MOST_ODD:
+            rule = f"at most {MOST_ODD:,} keys may be of several numbers, or of more than 64 bits"
+            raise Refused("a pickle with strange keys", rule)
+        return found
+
     def add(self, items: list[Any]) -> None:
-        self.target(set).update(hashable(items))
+        self.target(set).update(self.keys(items))
+
+    def freeze(self, items: list[Any]) -> None:
+        self.open(frozenset(self.keys(items)))
 
     def put(self, items: list[Any]) -> None:
         """Fill a dict with keys and values in turn."""
         target = self.target(dict)
         if len(items) % 2:
             raise Refused("a malformed pickle", "every key must have a value")
-        target.update(zip(hashable(items[::2]), items[1::2], strict=True))
+        target.update(zip(self.keys(items[::2]), items[1::2], strict=True))
         if self.digest is not None:
             made = self.digest(target)
             if made is not None:
@@ -279,11 +259,15 @@ class _Machine:
         """Let go of what a digested part was made of."""
         self.left = self.limit
         kept = {number: value for number, value in self.memo.items() if type(value) in _KEPT}
+        if len(kept) > MOST_NAMES:
+            rule = f"at most {MOST_NAMES:,} are needed"
+            raise Refused("a pickle with too many globals", rule)
         self.index.extend([0] * (self.count - len(self.index)))
         for number, value in self.memo.items():
             if type(value) is str:
                 place = self.texts.get(value)
-                if place is None and len(self.listed) < MOST_TEXTS:
+                short = len(value) <= LONGEST_TEXT and len(self.listed) < MOST_TEXTS
+                if place is None and short:
                     self.listed.append(value)
                     place = self.texts[value] = len(self.listed)
                 self.index[number] = place or 0
@@ -302,19 +286,18 @@ class _Machine:
             raise Refused(f"a pickle that asks for {f'{module}.{name}'[:200]!r}", rule)
         self.stack.append(Reference(f"{module}.{name}", maker))
 
-    def line(self) -> str:
-        letters = bytearray()
-        while (letter := self.take(1)) != b"\n":
-            letters += letter
-            if len(letters) > 200:
-                raise Refused("a malformed pickle", "no name is that long")
-        return letters.decode("utf-8")
-
     def call(self) -> None:
         function, given = self.last(2)
         if type(function) is not Reference or type(given) is not tuple:
             raise Refused("a pickle that calls what is no function", "nothing may be called")
-        self.open(function.make(given))
+        if function.name in SETS and given and type(given[0]) is list:
+            # A list can be referred to again and again, each time for a new set.
+            self.charge(CONTAINER * len(given[0]))
+            self.keys(given[0])
+        made = function.make(given)
+        if isinstance(made, np.generic):
+            self.charge(made.nbytes)
+        self.open(made)
 
     def build(self) -> None:
         state = self.stack.pop()
@@ -380,7 +363,7 @@ _HANDLERS: dict[int, Callable[[_Machine], Any]] = {
     ord("u"): lambda m: m.put(m.since_mark()),
     0x8F: lambda m: m.open(set()),
     0x90: lambda m: m.add(m.since_mark()),
-    0x91: lambda m: m.open(frozenset(hashable(m.since_mark()))),
+    0x91: lambda m: m.freeze(m.since_mark()),
     ord("q"): lambda m: m.remember(m.number(1)),
     ord("r"): lambda m: m.remember(m.number(4)),
     ord("h"): lambda m: m.recall(m.number(1)),

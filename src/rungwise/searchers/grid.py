@@ -1,0 +1,90 @@
+"""Grid search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rungwise.core.checks import whole
+from rungwise.errors import InvalidArgumentError, SpaceError
+from rungwise.searchers.base import History
+from rungwise.space import Choice, Space
+from rungwise.space.space import MAX_LISTED
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Every combination of a few values of each parameter, once; then nothing is left to propose.
+
+    A number gets values evenly spaced between its bounds, both included (in ratios on a log scale),
+    a choice all its options. Combinations come in an order mixed by the seed: in the order of a
+    list the first rung would see one corner of the space for a long time.
+
+    Args:
+        points: how many values a number gets at most.
+        seed: of the order.
+    """
+
+    points: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole("points", self.points, at_least=2)
+        whole("seed", self.seed, at_least=0)
+
+    def propose(
+        self, space: Space, history: History, rng: np.random.Generator
+    ) -> dict[str, Any] | None:
+        """The next configuration to try; None when the grid is used up."""
+        del rng  # the order is the study's, not the trial's
+        configs = _listed(space, self.points, self.seed)
+        for key, config in configs:
+            if history.times_drawn(key) == 0:
+                return dict(config)
+        return None
+
+
+@lru_cache(maxsize=8)
+def _listed(space: Space, points: int, seed: int) -> list[tuple[str, dict[str, Any]]]:
+    found: dict[str, dict[str, Any]] = {}
+    for config in _combined(space, points, {}, 0):
+        found[space.key(config)] = config
+        if len(found) > MAX_LISTED:
+            rule = f"with {points} points a number the grid has more than {MAX_LISTED:,} places"
+            raise InvalidArgumentError("points", points, rule)
+    order = np.random.default_rng(seed).permutation(len(found))
+    entries = list(found.items())
+    return [entries[i] for i in order]
+
+
+def _combined(
+    space: Space, points: int, config: dict[str, Any], number: int
+) -> Iterator[dict[str, Any]]:
+    if number == len(space.parameters):
+        try:
+            yield space.validate(config)
+        except SpaceError:
+            return  # forbidden
+        return
+    parameter = space.parameters[number]
+    if not parameter.is_active(config):
+        yield from _combined(space, points, config, number + 1)
+        return
+    for value in _values(parameter.domain, points):
+        yield from _combined(space, points, {**config, parameter.name: value}, number + 1)
+
+
+def _values(domain: Any, points: int) -> list[Any]:
+    if isinstance(domain, Choice) or (domain.size is not None and domain.size <= points):
+        return list(domain.values())
+    if domain.size is None:
+        # The bounds themselves, exactly: a logarithm there and back may miss them by a bit.
+        inner = [domain.at(k / (points - 1)) for k in range(1, points - 1)]
+        return [domain.low, *inner, domain.high]
+    low, high = float(domain.low), float(domain.high)
+    spread = np.geomspace(low, high, points) if domain.log else np.linspace(low, high, points)
+    return sorted({min(max(round(value), domain.low), domain.high) for value in spread.tolist()})

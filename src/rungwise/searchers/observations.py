@@ -1,0 +1,133 @@
+"""What the trials so far tell a model: points of configuration, resource and score.
+
+Scores, not losses: losses of all levels are ranked together and become quantiles of a normal
+distribution. So a model needs no assumption about their scale, an outlier pulls nothing, and a
+NaN, an infinite loss or a failed trial is simply the worst there is, without poisoning a fit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rungwise.searchers.base import History, Observed
+from rungwise.space import Choice, Space
+
+Floats = npt.NDArray[np.float64]
+
+
+class Features:
+    """Configurations as vectors for models.
+
+    A number is its position between its bounds (in ratios on a log scale), an unordered choice
+    becomes one column an option, so that all options are equally far apart. A parameter that is
+    inactive has 0 everywhere, and a conditional parameter one column more, which tells that.
+
+    Args:
+        space: of the configurations.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._first: list[int] = []
+        width = 0
+        for parameter in space.parameters:
+            self._first.append(width)
+            width += _columns(parameter.domain) + (parameter.condition is not None)
+        self.width = width
+
+    def of(self, config: Any) -> Floats:
+        """The vector of a legal configuration."""
+        vector = np.zeros(self.width)
+        for parameter, first in zip(self._space.parameters, self._first, strict=True):
+            if parameter.name not in config:
+                continue
+            domain, value = parameter.domain, config[parameter.name]
+            columns = _columns(domain)
+            if isinstance(domain, Choice) and columns > 1:
+                vector[first + domain.index(value)] = 1.0
+            elif columns:
+                vector[first] = domain.unit(value)
+            if parameter.condition is not None:
+                vector[first + columns] = 1.0
+        return vector
+
+
+def _columns(domain: Any) -> int:
+    if isinstance(domain, Choice) and not domain.ordered and domain.size > 2:
+        return domain.size
+    return 0 if domain.size == 1 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """Points for a model, the highest levels first.
+
+    Attributes:
+        trials: the trial of each point.
+        levels: the resource of each point.
+        scores: what is minimised, about standard normal.
+        pending: trials that have told nothing yet.
+    """
+
+    trials: list[Observed]
+    levels: Floats
+    scores: Floats
+    pending: list[Observed]
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+
+def gather(history: History, *, limit: int) -> Observations:
+    """The reports at the levels where trials are compared.
+
+    A trial that has not come to any level yet is taken where it is. Of more points than the limit
+    the lowest levels are left out first, and the oldest of a level.
+
+    Args:
+        history: of the study.
+        limit: how many points at most.
+    """
+    levels = frozenset(history.levels)
+    lowest = min(levels)
+    points: list[tuple[float, int, Observed, float]] = []
+    pending: list[Observed] = []
+    for trial in history:
+        found = [
+            (resource, loss)
+            for resource, loss in zip(trial.resources, trial.losses, strict=True)
+            if resource in levels
+        ]
+        if not found and trial.resources:
+            found = [(trial.resources[-1], trial.losses[-1])]
+        if trial.failed:
+            # It failed on the way to somewhere: there it is the worst.
+            found.append((found[-1][0] if found else lowest, math.inf))
+        if not found:
+            pending.append(trial)
+        points += [(resource, trial.id, trial, loss) for resource, loss in found]
+    points.sort(key=lambda point: (-point[0], -point[1]))
+    del points[limit:]
+    return Observations(
+        [trial for _, _, trial, _ in points],
+        np.array([resource for resource, *_ in points], dtype=np.float64),
+        normal_scores([loss for *_, loss in points]),
+        pending[-limit:],
+    )
+
+
+def normal_scores(losses: list[float]) -> Floats:
+    """Ranks as quantiles of the normal distribution; equal losses get the same."""
+    from scipy.special import ndtri  # noqa: PLC0415 - a second of import that few studies need
+
+    if not losses:
+        return np.empty(0)
+    _, inverse, counts = np.unique(np.array(losses), return_inverse=True, return_counts=True)
+    middles = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of equal ones, from 1 on
+    scores: Floats = ndtri((middles - 0.5) / len(losses))[inverse.ravel()]
+    return scores

@@ -1,0 +1,69 @@
+"""Quasi-random search: Sobol's points fill the space more evenly than random ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rungwise.core.checks import whole
+from rungwise.errors import SpaceError
+from rungwise.searchers.base import History
+from rungwise.searchers.random import RandomSearcher
+from rungwise.space import Space
+
+
+@dataclass(frozen=True, slots=True)
+class Sobol:
+    """The points of Sobol's sequence, shifted at random; trial n gets point n.
+
+    Where a point is forbidden, or its configuration was drawn before in a finite space, a random
+    one takes its place. Weights and priors of a space are not followed: quasi-random is uniform.
+
+    Args:
+        seed: by how much the sequence is shifted (modulo 1, in each dimension).
+    """
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole("seed", self.seed, at_least=0)
+
+    def propose(self, space: Space, history: History, rng: np.random.Generator) -> dict[str, Any]:
+        """The next configuration to try; there always is one."""
+        free = [p for p in space.parameters if p.domain.size != 1]
+        if free:
+            config = _placed(
+                space,
+                dict(
+                    zip([p.name for p in free], self._point(len(history), len(free)), strict=True)
+                ),
+            )
+            if config is not None and (
+                space.size is None or history.times_drawn(space.key(config)) == 0
+            ):
+                return config
+        return RandomSearcher().propose(space, history, rng)
+
+    def _point(self, number: int, dimensions: int) -> list[float]:
+        from scipy.stats import qmc  # noqa: PLC0415 - a second of import that few studies need
+
+        sequence = qmc.Sobol(dimensions, scramble=False)
+        if number:
+            sequence.fast_forward(number)
+        shift = np.random.default_rng([self.seed, dimensions]).random(dimensions)
+        point: list[float] = ((sequence.random(1)[0] + shift) % 1.0).tolist()
+        return point
+
+
+def _placed(space: Space, places: dict[str, float]) -> dict[str, Any] | None:
+    """The configuration at a point of the unit cube; None if it is forbidden."""
+    config: dict[str, Any] = {}
+    for parameter in space.parameters:
+        if parameter.is_active(config):
+            config[parameter.name] = parameter.domain.at(places.get(parameter.name, 0.0))
+    try:
+        return space.validate(config)
+    except SpaceError:
+        return None

@@ -1,0 +1,398 @@
+"""The searchers beyond random search: each keeps the suite's rules, and does what it is for."""
+
+import math
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rungwise as rw
+from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol
+from rungwise.searchers.candidates import fresh, neighbour
+from rungwise.searchers.gp import log_expected_improvement
+from rungwise.searchers.observations import Features, gather, normal_scores
+from rungwise.space import Choice, Float, Int, Space
+from rungwise.testing.searchers import (
+    SPACES,
+    ListHistory,
+    Observation,
+    SearcherConformance,
+    conditional_space,
+    forbidden_space,
+    mixed_space,
+    proposals,
+    tiny_space,
+)
+
+LINE = Space.parse({"x": Float(0.0, 1.0)})
+PLANE = Space.parse({"x": Float(0.0, 1.0), "y": Float(1e-4, 1.0, log=True)})
+
+
+def bo():
+    pytest.importorskip("botorch")
+
+
+class TestSobol(SearcherConformance):
+    import_path = "rungwise.searchers:Sobol"
+
+
+class TestGrid(SearcherConformance):
+    import_path = "rungwise.searchers:Grid"
+
+
+class TestKDE(SearcherConformance):
+    import_path = "rungwise.searchers:KDE"
+
+
+def small_gp():
+    """A GP that looks at less, so that the whole suite takes seconds."""
+    return GP(startup=4, fit_points=16, points=40, candidates=40)
+
+
+class TestGP(SearcherConformance):
+    import_path = "test_searchers:small_gp"
+
+    @pytest.fixture(autouse=True)
+    def _needs_botorch(self):
+        bo()
+
+    @pytest.fixture(autouse=True, scope="class")
+    @staticmethod
+    def _importable():
+        """The child process of the suite imports the searcher by the name of this file."""
+        sys.modules["test_searchers"] = sys.modules[__name__]
+        sys.path.insert(0, str(Path(__file__).parent))
+        yield
+        sys.path.remove(str(Path(__file__).parent))
+
+
+# -- Sobol ---------------------------------------------------------------------------------------
+
+
+def test_sobol_fills_the_line_evenly():
+    made = [config["x"] for config in proposals(Sobol(), LINE, 0, 64)]
+    counts = np.histogram(made, bins=16, range=(0, 1))[0]
+    assert counts.min() >= 3  # four each, but for the shift
+    at_random = [config["x"] for config in proposals(RandomSearcher(), LINE, 0, 64)]
+    assert np.histogram(at_random, bins=16, range=(0, 1))[0].min() < 3
+
+
+def test_another_seed_shifts_the_points():
+    first = proposals(Sobol(seed=0), PLANE, 0, 8)
+    second = proposals(Sobol(seed=1), PLANE, 0, 8)
+    assert not {c["x"] for c in first} & {c["x"] for c in second}
+
+
+def test_a_point_does_not_depend_on_what_was_reported():
+    history, other = ListHistory(LINE), ListHistory(LINE)
+    history.add({"x": 0.1}, 1.0)
+    other.add({"x": 0.9}, 7.0, 8.0)
+    rng = np.random.default_rng
+    assert Sobol().propose(LINE, history, rng(0)) == Sobol().propose(LINE, other, rng(9))
+
+
+# -- grid ----------------------------------------------------------------------------------------
+
+
+def all_of(searcher, space):
+    history = ListHistory(space)
+    while (config := searcher.propose(space, history, np.random.default_rng(0))) is not None:
+        history.add(config)
+    return [trial.config for trial in history]
+
+
+def test_a_grid_has_every_combination_once():
+    space = Space.parse(
+        {"x": Float(0.0, 1.0), "k": Int(1, 100), "few": Int(7, 8), "act": ["relu", "tanh"]}
+    )
+    made = all_of(Grid(points=3), space)
+    assert len(made) == 3 * 3 * 2 * 2 == len({space.key(config) for config in made})
+    assert {config["x"] for config in made} == {0.0, 0.5, 1.0}
+    assert {config["k"] for config in made} == {1, 50, 100}
+    assert {config["few"] for config in made} == {7, 8}
+
+
+def test_a_grid_on_a_log_scale_has_equal_ratios_and_both_bounds():
+    space = Space.parse({"lr": Float(1e-4, 1.0, log=True), "width": Int(1, 1000, log=True)})
+    made = all_of(Grid(points=5), space)
+    rates = sorted({config["lr"] for config in made})
+    assert rates[0] == 1e-4
+    assert rates[-1] == 1.0
+    np.testing.assert_allclose(np.diff(np.log10(rates)), 1.0)
+    assert sorted({config["width"] for config in made}) == [1, 6, 32, 178, 1000]
+
+
+@pytest.mark.parametrize("make_space", [conditional_space, forbidden_space, tiny_space])
+def test_a_grid_of_a_finite_space_is_the_space(make_space):
+    space = make_space()
+    made = {space.key(config) for config in all_of(Grid(points=5), space)}
+    assert made == set(space.all_keys())
+
+
+def test_the_order_is_mixed_and_the_seeds():
+    orders = [[c["x"] for c in all_of(Grid(points=20, seed=s), LINE)] for s in (0, 0, 1)]
+    assert orders[0] == orders[1]
+    assert orders[0] != orders[2]
+    assert orders[0] != sorted(orders[0])
+
+
+def test_a_grid_too_large_to_list_is_refused():
+    space = Space.parse({f"x{i}": Float(0.0, 1.0) for i in range(10)})
+    with pytest.raises(rw.InvalidArgumentError, match="more than 1,000,000"):
+        Grid(points=5).propose(space, ListHistory(space), np.random.default_rng(0))
+
+
+def test_a_study_on_a_grid_ends_when_it_is_used_up():
+    study = rw.tune(
+        _train, LINE, metric="loss", goal="min", max_resource=3, searcher=Grid(points=4), workers=1,
+        trials=100, show="quiet",
+    )  # fmt: skip
+    assert study.trials == 4
+    assert "there are no others" in study.why
+
+
+def _train(config, run):
+    for step in run.resources():
+        run.report(step, loss=(config["x"] - 0.3) ** 2 / step)
+
+
+# -- models --------------------------------------------------------------------------------------
+
+
+def study_of(searcher, space, loss, count, seed=0):
+    """A study one trial at a time, each with one loss at resource 1."""
+    history = ListHistory(space)
+    made = []
+    for number in range(count):
+        config = searcher.propose(space, history, np.random.default_rng([seed, number]))
+        made.append(loss(config))
+        history.add(config, made[-1])
+    return made
+
+
+def bowl(config):
+    return (config["x"] - 0.3) ** 2 + (math.log10(config["y"]) + 2) ** 2
+
+
+@pytest.mark.parametrize("make", [KDE, lambda: GP(candidates=200)], ids=["KDE", "GP"])
+def test_models_find_a_bowl_faster_than_chance(make):
+    bo()
+    late = [np.mean(study_of(make(), PLANE, bowl, 40, seed)[20:]) for seed in range(3)]
+    chance = [np.mean(study_of(RandomSearcher(), PLANE, bowl, 40, seed)[20:]) for seed in range(3)]
+    assert np.mean(late) < 0.5 * np.mean(chance)
+
+
+def test_a_gp_does_not_propose_what_is_under_way():
+    bo()
+    history = ListHistory(PLANE)
+    rng = np.random.default_rng(1)
+    for _ in range(15):
+        config = PLANE.sample(rng)
+        history.add(config, bowl(config))
+    made = []
+    for number in range(4):  # four workers ask before any of them reports
+        config = GP().propose(PLANE, history, np.random.default_rng([5, number]))
+        history.add(config)
+        made.append(PLANE.encode(config))
+    gaps = [np.linalg.norm(a - b) for i, a in enumerate(made) for b in made[:i]]
+    assert min(gaps) > 0.02
+
+
+def test_a_gp_learns_from_the_highest_level_with_enough_reports():
+    """Early losses point left, late ones right: with enough late ones it goes right."""
+    bo()
+
+    def lateness(count):
+        history = ListHistory(LINE)
+        for number, x in enumerate(np.linspace(0.02, 0.98, 24)):
+            curve = (float(x), 0.5 + x / 10, 0.05 * (1 - x)) if number % 24 < count else (float(x),)
+            history.add({"x": float(x)}, *curve)
+        return np.mean(
+            [
+                GP(startup=8).propose(LINE, history, np.random.default_rng(seed))["x"]
+                for seed in range(5)
+            ]
+        )
+
+    assert lateness(0) < 0.2
+    assert lateness(24) > 0.8
+
+
+def test_failed_trials_and_nan_keep_a_gp_away():
+    bo()
+    history = ListHistory(LINE)
+    for x in np.linspace(0.01, 0.99, 20):
+        bad = x < 0.5
+        history.add({"x": float(x)}, math.inf if bad else 1.0 + (x - 0.7) ** 2, failed=bool(bad))
+    made = [
+        GP(startup=8).propose(LINE, history, np.random.default_rng(seed))["x"] for seed in range(6)
+    ]
+    assert min(made) > 0.45
+
+
+def test_a_failed_fit_is_told_and_the_proposal_is_random(monkeypatch):
+    gaussian = pytest.importorskip("rungwise.searchers.gaussian", exc_type=ImportError)
+
+    def broken(*_):
+        raise RuntimeError("not positive definite")
+
+    monkeypatch.setattr(gaussian.Gaussian, "fitted", broken)
+    history = ListHistory(LINE)
+    for x in np.linspace(0, 1, 15):
+        history.add({"x": float(x)}, float(x))
+    with pytest.warns(rw.ModelWarning, match="not positive definite.*random"):
+        config = GP().propose(LINE, history, np.random.default_rng(3))
+    assert config == RandomSearcher().propose(LINE, history, np.random.default_rng(3))
+
+
+def test_without_botorch_the_extra_is_named():
+    code = (
+        "import sys; sys.modules['botorch'] = None\n"
+        "import numpy as np, rungwise as rw\n"
+        "from rungwise.testing.searchers import ListHistory\n"
+        "space = rw.Space.parse({'x': rw.Float(0.0, 1.0)})\n"
+        "history = ListHistory(space)\n"
+        "for x in range(12): history.add({'x': x / 12}, float(x))\n"
+        "try: rw.searchers.GP().propose(space, history, np.random.default_rng(0))\n"
+        "except rw.MissingExtraError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "rungwise[bo]" in done.stdout
+
+
+def test_a_model_is_not_loaded_before_it_is_asked():
+    code = (
+        "import sys, rungwise.searchers as s\n"
+        "s.GP(); print([name for name in ('torch', 'botorch', 'scipy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"startup": 1}, {"points": 0}, {"candidates": 1.5}, {"fit_points": None}]
+)
+def test_settings_of_a_gp_are_checked(arguments):
+    with pytest.raises(rw.InvalidArgumentError):
+        GP(**arguments)
+
+
+def test_expected_improvement_is_right_where_it_can_be_computed_and_beyond():
+    rng = np.random.default_rng(0)
+    mean, deviation = rng.normal(size=8), rng.uniform(0.1, 2, 8)
+    draws = rng.standard_normal((400_000, 1)) * deviation + mean
+    expected = np.maximum(0.2 - draws, 0).mean(0)
+    found = np.exp(log_expected_improvement(0.2, mean, deviation))
+    np.testing.assert_allclose(found, expected, rtol=0.05, atol=1e-4)
+    far = log_expected_improvement(0.0, np.array([1.0, 10, 100, 1e6]), np.ones(4))
+    assert np.isfinite(far).all()
+    assert (np.diff(far) < 0).all()
+    # φ(u)/u² for large −u.
+    np.testing.assert_allclose(far[2], -5000 - 0.5 * np.log(2 * np.pi) - 2 * np.log(100), rtol=1e-4)
+
+
+# -- what models see -----------------------------------------------------------------------------
+
+
+def test_features_tell_options_apart_equally():
+    space = Space.parse(
+        {"act": ["a", "b", "c"], "size": Choice(["s", "m", "l"], ordered=True), "fixed": 3}
+    )
+    features = Features(space)
+    a, b, c = (features.of({"act": x, "size": "m", "fixed": 3}) for x in "abc")
+    assert np.linalg.norm(a - b) == np.linalg.norm(b - c) == np.linalg.norm(a - c) > 0
+    assert features.width == 4
+    assert features.of({"act": "a", "size": "m", "fixed": 3})[3] == 0.5
+
+
+@pytest.mark.parametrize("make_space", SPACES)
+def test_features_are_different_for_different_configurations(make_space):
+    space, rng = make_space(), np.random.default_rng(0)
+    features = Features(space)
+    configs = {space.key(config): config for config in (space.sample(rng) for _ in range(50))}
+    vectors = {tuple(features.of(config)) for config in configs.values()}
+    assert len(vectors) == len(configs)
+    assert all(0 <= value <= 1 for vector in vectors for value in vector)
+
+
+def test_scores_are_ranks_and_what_is_infinite_is_worst():
+    scores = normal_scores([3.0, math.inf, 1.0, 3.0, math.inf])
+    assert scores[2] < scores[0] == scores[3] < scores[1] == scores[4]
+    assert np.isfinite(scores).all()
+    assert abs(scores.mean()) < 0.1
+    assert normal_scores([]).size == 0
+
+
+def test_points_are_those_of_the_levels_the_highest_first():
+    class Levels(ListHistory):
+        levels = (1.0, 3.0)
+
+    history = Levels(LINE)
+    history.add({"x": 0.1}, 5.0, 4.0, 3.0, 2.0)  # levels 1 and 3
+    history.add({"x": 0.2}, 6.0)
+    history.add({"x": 0.3})  # under way
+    history._append(Observation(3, {"x": 0.4}, [2.0], [1.0]))  # at no level yet
+    history._append(Observation(4, {"x": 0.5}, [], [], failed=True))
+    seen = gather(history, limit=100)
+    assert [(trial.id, level) for trial, level in zip(seen.trials, seen.levels, strict=True)] == [
+        (0, 3.0), (3, 2.0), (4, 1.0), (1, 1.0), (0, 1.0),
+    ]  # fmt: skip
+    assert [trial.id for trial in seen.pending] == [2]
+    assert seen.scores.argmax() == 2
+    assert len(gather(history, limit=2)) == 2
+    assert gather(history, limit=2).levels.tolist() == [3.0, 2.0]
+
+
+@pytest.mark.parametrize("make_space", SPACES)
+def test_neighbours_are_legal_and_near(make_space):
+    space, rng = make_space(), np.random.default_rng(0)
+    moved = same = 0
+    for _ in range(200):
+        config = space.sample(rng)
+        near = neighbour(space, config, rng)
+        if near is not None:
+            assert space.validate(near) == near
+            moved += 1
+            same += sum(near.get(name) == value for name, value in config.items()) / len(config)
+    assert moved > 50
+    assert same / moved > 0.4
+
+
+def test_what_was_drawn_is_no_candidate_in_a_finite_space():
+    space = tiny_space()
+    history = ListHistory(space)
+    first, second, *_ = space.configurations()
+    history.add(first, 1.0)
+    assert fresh(space, history, [first, second, second]) == [second]
+    line = ListHistory(LINE)
+    line.add({"x": 0.5}, 1.0)
+    assert fresh(LINE, line, [{"x": 0.5}]) == [{"x": 0.5}]
+
+
+def test_a_kde_needs_enough_reports_of_one_level():
+    history = ListHistory(PLANE)
+    rng = np.random.default_rng(0)
+    for _ in range(7):  # two parameters: it wants eight
+        config = PLANE.sample(rng)
+        history.add(config, bowl(config))
+    at_random = RandomSearcher().propose(PLANE, history, np.random.default_rng(4))
+    searcher = KDE(random=0.0)
+    assert searcher.propose(PLANE, history, np.random.default_rng(4)) == at_random
+    config = PLANE.sample(rng)
+    history.add(config, bowl(config))
+    assert searcher.propose(PLANE, history, np.random.default_rng(4)) != at_random
+
+
+def test_no_searcher_warns_on_odd_histories():
+    space = mixed_space()
+    history = ListHistory(space)
+    rng = np.random.default_rng(0)
+    for number in range(30):
+        history.add(space.sample(rng), 1.0 if number % 3 else math.inf, failed=number % 5 == 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for searcher in (KDE(random=0.0), Sobol(), Grid()):
+            assert searcher.propose(space, history, np.random.default_rng(0))
