@@ -18,11 +18,43 @@ PATCH = 4
 SIDE = 7
 
 
-def patches(images: Tensor, dtype: torch.dtype) -> Tensor:
-    """Images as 7 × 7 patches of 4 × 4 pixels, [n, 7, 7, 16], about standardised."""
-    n = len(images)
-    cut = images.view(n, SIDE, PATCH, SIDE, PATCH).transpose(2, 3)
-    return ((cut.reshape(n, SIDE, SIDE, PATCH * PATCH) - 0.286) / 0.353).to(dtype).contiguous()
+class Moved:
+    """Images as patches, each moved by a few pixels, so that a network must not rely on places.
+
+    Images have an empty margin added; where one is cut out of it decides how it is moved.
+
+    Args:
+        images: [n, 28, 28], from 0 to 1.
+        pixels: by how many pixels they are moved at most, in each direction.
+        dtype: of the patches.
+    """
+
+    def __init__(self, images: Tensor, pixels: int, dtype: torch.dtype) -> None:
+        wide = F.pad(images, (pixels, pixels, pixels, pixels))
+        self.pixels, self._side = pixels, wide.shape[-1]
+        self._flat = ((wide - 0.286) / 0.353).to(dtype).reshape(-1)
+        self._size = self._side**2
+        place = torch.arange(SIDE * PATCH, device=images.device)
+        rows = place.view(SIDE, 1, PATCH, 1)
+        columns = place.view(1, SIDE, 1, PATCH)
+        self._places = (rows * self._side + columns).reshape(-1)
+
+    def cut(self, chosen: Tensor, corners: Tensor) -> Tensor:
+        """Patches [..., 7, 7, 16] of images [...], cut out at corners [..., 2] (row, column)."""
+        first = chosen * self._size + corners[..., 0] * self._side + corners[..., 1]
+        found = self._flat[first[..., None] + self._places]
+        return found.view(*chosen.shape, SIDE, SIDE, PATCH * PATCH)
+
+    def somewhere(self, *shape: int) -> Tensor:
+        """Corners drawn at random."""
+        most = 2 * self.pixels + 1
+        return torch.randint(0, most, (*shape, 2), device=self._flat.device)
+
+    def fixed(self, count: int) -> Tensor:
+        """All images, each moved once and for all."""
+        corners = np.random.default_rng(28).integers(0, 2 * self.pixels + 1, (count, 2))
+        everyone = torch.arange(count, device=self._flat.device)
+        return self.cut(everyone, torch.tensor(corners, device=self._flat.device))
 
 
 def product(x: Tensor, weight: Tensor) -> Tensor:
@@ -154,6 +186,7 @@ class Settings:
     slices: int
     dtype: torch.dtype
     device: str
+    moved: int = 0
 
 
 class Trainer:
@@ -162,8 +195,8 @@ class Trainer:
     def __init__(self, network: Network, images: Images, settings: Settings) -> None:
         self.network, self.settings = network, settings
         device, dtype = settings.device, settings.dtype
-        inputs, labels = patches(images.train[0], dtype), images.train[1]
-        self.orders = Orders(network.models, len(inputs), settings.batch, device)
+        inputs, labels = Moved(images.train[0], settings.moved, dtype), images.train[1]
+        self.orders = Orders(network.models, len(labels), settings.batch, device)
         self.clock = Clock(settings.epochs * self.orders.steps, device)
         self.sgd = Sgd(network.weights)
         self.hyper = Rates.alike(network.models, 0.1, 0.9, 5e-4, device)
@@ -174,7 +207,8 @@ class Trainer:
 
         def step() -> None:
             chosen = self.orders.examples(self.clock)
-            logits = network.answers(inputs[chosen], train=True)
+            taken = inputs.cut(chosen, inputs.somewhere(*chosen.shape))
+            logits = network.answers(taken, train=True)
             loss = F.cross_entropy(logits.flatten(0, 1), labels[chosen].flatten(), reduction="sum")
             (loss / settings.batch).backward()
             self.sgd.step(rates, self._factor())
@@ -186,13 +220,12 @@ class Trainer:
             everybody = x.expand(network.models, *x.shape).contiguous()
             return network.answers(everybody, train=False)
 
-        models = network.models
-        self.valid = Examiner(
-            answer, models, patches(images.valid[0], dtype), images.valid[1], settings.slices
-        )
-        self.test = Examiner(
-            answer, models, patches(images.test[0], dtype), images.test[1], 2 * settings.slices
-        )
+        def examiner(x: Tensor, y: Tensor, slices: int) -> Examiner:
+            fixed = Moved(x, settings.moved, dtype).fixed(len(x))
+            return Examiner(answer, network.models, fixed, y, slices)
+
+        self.valid = examiner(*images.valid, settings.slices)
+        self.test = examiner(*images.test, 2 * settings.slices)
 
     def _factor(self) -> Tensor:
         if self.cosine:
@@ -205,6 +238,7 @@ class Trainer:
         self.sgd.restart()
         self.clock.now.zero_()
         source = torch.Generator(self.settings.device).manual_seed(seed)
+        torch.manual_seed(seed)
         curves = []
         for epoch in range(self.settings.epochs):
             self.orders.shuffle(source)

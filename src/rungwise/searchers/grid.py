@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,12 +51,12 @@ class Grid:
 
 @lru_cache(maxsize=8)
 def _listed(space: Space, points: int, seed: int) -> list[tuple[str, dict[str, Any]]]:
-    found: dict[str, dict[str, Any]] = {}
-    for config in _combined(space, points, {}, 0):
-        found[space.key(config)] = config
-        if len(found) > MAX_LISTED:
-            rule = f"with {points} points a number the grid has more than {MAX_LISTED:,} places"
-            raise InvalidArgumentError("points", points, rule)
+    # Counted before it is listed, as if every parameter were always active.
+    places = math.prod(len(_values(p.domain, points)) for p in space.parameters)
+    if places > MAX_LISTED:
+        rule = f"the grid would have {places:,} places, and {MAX_LISTED:,} at most are listed"
+        raise InvalidArgumentError("points", points, rule)
+    found = {space.key(config): config for config in _combined(space, points, {}, 0)}
     order = np.random.default_rng(seed).permutation(len(found))
     entries = list(found.items())
     return [entries[i] for i in order]
