@@ -54,7 +54,29 @@ def results():
     return [one.detach().clone() for one in everything]
 
 
+def keeps_nan():
+    """A model that has diverged stays so: no rectifier makes 0 of NaN."""
+    x = torch.zeros(2, 1, SIDE, SIDE, CHANNELS)
+    x[1] = torch.nan
+    plan = cells.Plan(np.full((2, 6), 3), "cpu")
+    n = len(plan.reads)
+    weights = cells.CellWeights(
+        torch.ones(plan.convolutions3, 3, 3, CHANNELS, CHANNELS),
+        torch.ones(plan.convolutions1, 1, 1, CHANNELS, CHANNELS),
+        torch.ones(n, CHANNELS),
+        torch.zeros(n, CHANNELS),
+        layers.Running.fresh(n, CHANNELS, "cpu"),
+    )
+    y = cells.cell(x, weights, plan, train=False)
+    running = layers.Running.fresh(2, CHANNELS, "cpu")
+    ones, zeros = torch.ones(2, CHANNELS), torch.zeros(2, CHANNELS)
+    z = layers.norm(x, ones, zeros, running, train=False, relu=True)
+    return all(bool(out[0].isfinite().all() and out[1].isnan().all()) for out in (y, z))
+
+
 def main():
+    if not keeps_nan():
+        sys.exit("a rectifier made something of NaN")
     interpreted = results()
     del os.environ["TRITON_INTERPRET"]
     plain = results()

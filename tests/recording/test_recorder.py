@@ -24,6 +24,18 @@ def script(name, *arguments, **env):
     )
 
 
+def succeeds(code):
+    """Code that imports the recorder, in a process of its own: its modules have common names."""
+    head = "import sys; sys.path.insert(0, sys.argv[1])\n"
+    done = subprocess.run(
+        [sys.executable, "-c", head + code, RECORDING],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
     """The parts of all four tables, made by --smoke."""
@@ -82,11 +94,10 @@ def test_data_or_smoke_is_needed(tmp_path):
     assert "--smoke" in done.stderr
 
 
-def test_a_model_that_diverges_is_recorded_as_lost(parts):
+def test_a_model_that_diverges_is_recorded_as_lost():
     # A text model with a learning rate of up to 10 and no norm of its slopes: some must be lost,
     # or the mark is never tried. Six points of tiny models rarely diverge, so it is forced here.
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import torch, training\n"
         "logits = torch.zeros(3, 4, 2); logits[1, 2, 0] = float('nan'); logits[2, 0, 1] = 1\n"
         "right, finite = training.count_correct(logits, torch.zeros(4, dtype=torch.int64))\n"
@@ -97,15 +108,11 @@ def test_a_model_that_diverges_is_recorded_as_lost(parts):
         "logits[1, 0, 0] = float('inf')\n"
         "assert examiner().tolist() == [4, training.MISSING, 2], examiner()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, RECORDING], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    succeeds(code)
 
 
 def test_architectures_are_balanced_and_different():
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import numpy as np, spaces\n"
         "drawn = spaces.draw_architectures(1040, 520, seed=201)\n"
         "assert len({tuple(row) for row in drawn.tolist()}) == 1040\n"
@@ -114,15 +121,11 @@ def test_architectures_are_balanced_and_different():
         "        assert np.bincount(edge).tolist() == [104] * 5\n"
         "assert (drawn == spaces.draw_architectures(1040, 520, seed=201)).all()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, RECORDING], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    succeeds(code)
 
 
 def test_models_that_collapse_at_once_are_noticed():
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import numpy as np, assemble\n"
         "rng = np.random.default_rng(0)\n"
         "values = 0.8 + 0.02 * rng.standard_normal((1, 500, 100))\n"
@@ -131,7 +134,4 @@ def test_models_that_collapse_at_once_are_noticed():
         "values[0, 100:115, 59:] = np.nan  # fifteen together\n"
         "assert [point for point, _ in assemble.collapses(values)] == [60]\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, RECORDING], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    succeeds(code)
