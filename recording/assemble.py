@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import spearmanr
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
@@ -205,15 +206,9 @@ def read_parts(path: Path, source: Source) -> tuple[np.ndarray, np.ndarray, floa
 # -- checks ------------------------------------------------------------------------------------
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 0, those of equal values averaged."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts + 1) / 2)[inverse]
-
-
 def spearman(a: np.ndarray, b: np.ndarray) -> float:
     """The rank correlation."""
-    return float(np.corrcoef(_ranks(a), _ranks(b))[0, 1])
+    return float(spearmanr(a, b).statistic)
 
 
 def collapses(values: np.ndarray) -> list[tuple[int, int]]:

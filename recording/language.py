@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from data import SYMBOLS, Text
-from training import MISSING, Captured, Clock, Rates, Sgd, Weights, count_correct
+from training import Captured, Clock, Examiner, Rates, Sgd, Weights
 
 Tensor = torch.Tensor
 
@@ -123,28 +123,16 @@ class Trainer:
 
         self._steps = Captured(steps, device)
 
-        def examined(part: Tensor) -> tuple[Captured, Tensor, Tensor]:
+        def examiner(part: Tensor) -> Examiner:
             gap = (len(part) - size.context - 1) // size.examined
-            at = torch.arange(size.examined, device=device)[:, None] * gap + window
-            windows = part[at].expand(models, -1, -1).contiguous()
-            wanted = windows[..., 1:].reshape(models, -1).long()
-            correct = torch.zeros(models, dtype=torch.int64, device=device)
-            finite = torch.ones(models, dtype=torch.bool, device=device)
+            windows = part[torch.arange(size.examined, device=device)[:, None] * gap + window]
+            return Examiner(answer, models, windows[:, :-1], windows[:, 1:].long(), 1)
 
-            @torch.no_grad()
-            def examine() -> None:
-                right, well = count_correct(answers(windows[..., :-1].contiguous()), wanted)
-                correct.copy_(right)
-                finite.copy_(well)
+        def answer(tokens: Tensor) -> Tensor:
+            logits = answers(tokens.expand(models, -1, -1).contiguous())
+            return logits.view(models, *tokens.shape, SYMBOLS)
 
-            return Captured(examine, device), correct, finite
-
-        self._valid, self._test = examined(text.valid), examined(text.test)
-
-    def _examined(self, which: tuple[Captured, Tensor, Tensor]) -> Tensor:
-        examine, correct, finite = which
-        examine()
-        return torch.where(finite, correct, MISSING)
+        self.valid, self.test = examiner(text.valid), examiner(text.test)
 
     def run(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Right next symbols on the validation text at every point; and on the test text."""
@@ -156,5 +144,5 @@ class Trainer:
         for _ in range(self.size.points):
             self.starts.random_(0, self.largest, generator=source)
             self._steps()
-            curves.append(self._examined(self._valid))
-        return torch.stack(curves, 1).cpu().numpy(), self._examined(self._test).cpu().numpy()
+            curves.append(self.valid())
+        return torch.stack(curves, 1).cpu().numpy(), self.test().cpu().numpy()

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from data import CLASSES, Images
-from training import MISSING, Captured, Clock, Orders, Rates, Sgd, Weights, count_correct
+from training import Captured, Clock, Examiner, Orders, Rates, Sgd, Weights
 
 Tensor = torch.Tensor
 BUCKETS = (256, 512, 1024)
@@ -82,10 +82,12 @@ class Group:
             self.clock.tick()
 
         self.step = Captured(step, device)
-        self._examiners = [
-            self._examiner(features(x[: pace.examined]), y[: pace.examined], device)
-            for x, y in (images.valid, images.test)
-        ]
+
+        def examiner(x: Tensor, y: Tensor) -> Examiner:
+            some = features(x[: pace.examined])
+            return Examiner(self._alone, models, some, y[: pace.examined], 1)
+
+        self.valid, self.test = examiner(*images.valid), examiner(*images.test)
 
     def answers(self, x: Tensor, *, train: bool) -> Tensor:
         """Logits [models, n, classes] of [models, n, features]."""
@@ -98,25 +100,9 @@ class Group:
                     x = x * stay / (1 - self.drop[i]).clamp(min=1e-3)
         return x
 
-    def _examiner(self, x: Tensor, y: Tensor, device: str) -> tuple[Captured, Tensor, Tensor]:
-        models = len(self.configs)
-        correct = torch.zeros(models, dtype=torch.int64, device=device)
-        finite = torch.ones(models, dtype=torch.bool, device=device)
-        everybody = x.expand(models, -1, -1)
-
-        @torch.no_grad()
-        def examine() -> None:
-            right, well = count_correct(self.answers(everybody, train=False), y)
-            correct.copy_(right)
-            finite.copy_(well)
-
-        return Captured(examine, device), correct, finite
-
-    def examined(self, number: int = 0) -> Tensor:
-        """Right answers on the validation set (0) or the test set (1)."""
-        examine, correct, finite = self._examiners[number]
-        examine()
-        return torch.where(finite, correct, MISSING)
+    def _alone(self, x: Tensor) -> Tensor:
+        """Answers of all models to the same inputs [n, features], as they are examined."""
+        return self.answers(x.expand(len(self.configs), -1, -1), train=False)
 
     def restart(self, seed: int) -> None:
         """New weights."""
@@ -166,6 +152,6 @@ def run(
             for step in range(group.orders.steps):
                 group.step()
                 if (step + 1) % gap == 0:
-                    curve.append(group.examined())
-        results.append((torch.stack(curve, 1).cpu().numpy(), group.examined(1).cpu().numpy()))
+                    curve.append(group.valid())
+        results.append((torch.stack(curve, 1).cpu().numpy(), group.test().cpu().numpy()))
     return results

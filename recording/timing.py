@@ -95,7 +95,7 @@ def text_hpo(_: int) -> tuple[np.ndarray, dict[str, Any]]:
     trainer = language.Trainer(1, data.made_up_text(device="cpu"), size, "cpu", torch.float32)
     taken = cpu_seconds(lambda: trainer.run(0), 5)
     # A run of one point examines the test text as well: a part of it as large as the point's own.
-    examined = cpu_seconds(lambda: trainer._examined(trainer._test), 5)  # noqa: SLF001
+    examined = cpu_seconds(trainer.test, 5)
     return np.full(record.TEXT.models, taken - examined), {"measured": 1}
 
 
@@ -122,7 +122,7 @@ def mlp_hpo(some: int) -> tuple[np.ndarray, dict[str, Any]]:
         group = perceptrons.Group([config], images, pace, "cpu")
         steps = examples // config["batch_size"]
         step = cpu_seconds(group.step, 5)
-        measured.append(step * steps + pace.points_an_epoch * cpu_seconds(group.examined, 3))
+        measured.append(step * steps + pace.points_an_epoch * cpu_seconds(group.valid, 3))
     found, explained = fitted(_work(chosen, examples), np.array(measured))
     every = np.maximum(_work(configs, examples) @ found, min(measured))
     told = {"measured": len(chosen), "explained": round(explained, 3)}

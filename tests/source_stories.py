@@ -8,9 +8,23 @@ import tarfile
 from collections import OrderedDict
 
 import numpy as np
+import pytest
+
+from rungwise.benchmarks.sources import convert
+from rungwise.errors import TableError
 
 DATASETS = ("cifar10-valid", "cifar10", "cifar100", "ImageNet16-120")
 OPS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+
+
+def refused(source, tmp_path, *words):
+    """A source that is not converted: what is said, which has all these words."""
+    with pytest.raises(TableError) as caught:
+        convert(source, into=tmp_path / "out")
+    for word in words:
+        assert word in str(caught.value)
+    assert not (tmp_path / "out").exists()  # nothing was written
+    return str(caught.value)
 
 
 # -- NATS-Bench --------------------------------------------------------------------------------

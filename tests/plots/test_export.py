@@ -4,12 +4,12 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
+from browsers import BROWSER, needs_browser
 
 import rungwise as rw
 from rungwise import plots
@@ -124,18 +124,8 @@ def test_pictures_are_drawn_from_the_vector_picture(figure, tmp_path, monkeypatc
     assert path.read_bytes() == f"{exporting.ZOOM} ".encode() + vector
 
 
-BROWSER = next(
-    (
-        found
-        for name in ("chromium", "chromium-browser", "google-chrome")
-        if (found := shutil.which(name))
-    ),
-    None,
-)
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
+@needs_browser
 def test_a_browser_draws_the_page_without_a_network(figure, tmp_path):
     path = plots.export(figure, tmp_path / "f.html")
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr")

@@ -2,13 +2,13 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from browsers import BROWSER, needs_browser
 from reproduction_stories import row, section, write_curves
 
 import rungwise as rw
@@ -363,18 +363,8 @@ def test_studies_too_short_for_a_ladder_have_none(tmp_path, monkeypatch):
     assert "Learning curves of short: 8 configurations" in drawn
 
 
-BROWSER = next(
-    (
-        at
-        for name in ("chromium", "chromium-browser", "google-chrome")
-        if (at := shutil.which(name))
-    ),
-    None,
-)
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
+@needs_browser
 def test_a_browser_draws_every_figure_from_the_file(found, tmp_path):
     pytest.importorskip("plotly")
     text = html(found)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from source_stories import lcbench_config, lcbench_run
+from source_stories import lcbench_config, lcbench_run, refused
 
 from rungwise.benchmarks import archive, store
 from rungwise.benchmarks.sources import convert, json_walk, lcbench
@@ -24,15 +24,6 @@ def written(tmp_path, sets, name="data_2k_lw.json", **options):
     path = tmp_path / name
     path.write_text(json.dumps(sets, **options), encoding="utf-8")
     return path
-
-
-def refused(source, tmp_path, *words):
-    with pytest.raises(TableError) as caught:
-        convert(source, into=tmp_path / "out")
-    for word in words:
-        assert word in str(caught.value)
-    assert not (tmp_path / "out").exists()  # nothing was written
-    return str(caught.value)
 
 
 # -- the original ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from source_stories import arch_record, arch_result, arch_text, pickled, tar_of
+from source_stories import arch_record, arch_result, arch_text, pickled, refused, tar_of
 
 from rungwise.benchmarks import store
 from rungwise.benchmarks.sources import convert, nats
@@ -20,15 +20,6 @@ ARRAYS = dict(zip(NAMES, ("cifar10", "cifar100", "imagenet16-120"), strict=True)
 
 def load(folder, name=NAMES[0]):
     return store.read(folder, name)
-
-
-def refused(source, tmp_path, *words):
-    with pytest.raises(TableError) as caught:
-        convert(source, into=tmp_path / "out")
-    for word in words:
-        assert word in str(caught.value)
-    assert not (tmp_path / "out").exists()  # nothing was written
-    return str(caught.value)
 
 
 # -- the real thing ----------------------------------------------------------------------------

@@ -7,26 +7,16 @@ import tarfile
 
 import numpy as np
 import pytest
-from source_stories import PD1_NAMES, json_lines, pd1_run, tar_of
+from source_stories import PD1_NAMES, json_lines, pd1_run, refused, tar_of
 
 from rungwise.benchmarks import store
 from rungwise.benchmarks.sources import convert, pd1, streams
-from rungwise.errors import TableError
 
 WMT = "pd1-wmt-xformer-64"
 
 
 def load(folder, name=WMT):
     return store.read(folder, name)
-
-
-def refused(source, tmp_path, *words):
-    with pytest.raises(TableError) as caught:
-        convert(source, into=tmp_path / "out")
-    for word in words:
-        assert word in str(caught.value)
-    assert not (tmp_path / "out").exists()  # nothing was written
-    return str(caught.value)
 
 
 def folder_of(folder, matched, unmatched=None, compress=gzip.compress):

@@ -83,7 +83,12 @@ def names() -> tuple[str, ...]:
 
 def find(name: str) -> Place:
     """Where a benchmark lies."""
-    found = [place for place in places() if place.name == name]
+    return _only(name, places())
+
+
+def _only(name: str, everywhere: tuple[Place, ...]) -> Place:
+    """The one place of a benchmark."""
+    found = [place for place in everywhere if place.name == name]
     if len(found) > 1:
         rule = (
             f"two benchmarks have this name, one of the package and one in {found[1].folder}: "
@@ -91,7 +96,7 @@ def find(name: str) -> Place:
         )
         raise TableError("benchmark", name, rule)
     if not found:
-        listed = ", ".join(names()) or "none"
+        listed = ", ".join(dict.fromkeys(place.name for place in everywhere)) or "none"
         rule = (
             f"installed are: {listed}. More can be had with `rungwise benchmark fetch` or "
             f"`rungwise benchmark convert`, or lie in another folder than {data_folder()} "
@@ -112,4 +117,6 @@ def load(name: str) -> Benchmark:
 
 def cards() -> dict[str, Card]:
     """The data card of every benchmark at hand."""
-    return {name: store.read_card(find(name).folder, name) for name in names()}
+    everywhere = places()
+    alone = [_only(place.name, everywhere) for place in everywhere]
+    return {place.name: store.read_card(place.folder, place.name) for place in alone}

@@ -173,11 +173,12 @@ def _print_card(console: Console, card: Card, where: str) -> None:
     shown = grid(console, line(f"{card.name}: {card.title}" if card.title else card.name))
     shown.show_header = False
     seeds = ", ".join(map(str, card.seeds))
+    times = text.counted(len(card.seeds), "seed")
     told = {
         "metric": f"{card.metric} ({card.goal}), after every {card.resource}",
         "final metric": card.final_metric or "the last value",
         "seconds": card.unit_seconds,
-        "curves": f"{card.rows:,} configurations × {card.resources:,} × {_seeds(len(card.seeds))}",
+        "curves": f"{card.rows:,} configurations × {card.resources:,} × {times}",
         "seeds": seeds,
         "licence": card.licence,
         "source": card.source,
@@ -193,10 +194,6 @@ def _print_card(console: Console, card: Card, where: str) -> None:
     console.print(shown)
     if card.description:
         console.print(lines(card.description), soft_wrap=True)
-
-
-def _seeds(count: int) -> str:
-    return "1 seed" if count == 1 else f"{count} seeds"
 
 
 def _print_space(console: Console, benchmark: Benchmark) -> None:

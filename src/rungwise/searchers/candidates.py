@@ -47,7 +47,11 @@ def neighbour(
         if name not in config:
             moved[name] = parameter.draw(rng)
         elif name == chosen or rng.random() < 0.1:
-            moved[name] = _moved(parameter.domain, config[name], width, rng)
+            domain = parameter.domain
+            loose = isinstance(domain, Choice) and not domain.ordered
+            moved[name] = (
+                domain.at(rng.random()) if loose else nudged(domain, config[name], width, rng)
+            )
         else:
             moved[name] = config[name]
     try:
@@ -56,9 +60,8 @@ def neighbour(
         return None
 
 
-def _moved(domain: Any, value: Any, width: float, rng: np.random.Generator) -> Any:
-    if isinstance(domain, Choice) and not domain.ordered:
-        return domain.at(rng.random())
+def nudged(domain: Any, value: Any, width: float, rng: np.random.Generator) -> Any:
+    """A number or ordered option near another; the width is a deviation in a range of 1."""
     # Reflected at the bounds, so that they are not hit more often than the rest.
     place = abs((domain.unit(value) + width * rng.standard_normal() + 1) % 2 - 1)
     return domain.at(min(place, 1 - 1e-12))

@@ -2,7 +2,8 @@
 
 The paper's table 3 pairs PASHA and ASHA with MOBSTER (Klein et al., 2020): one Gaussian process
 over both, trained on the reports at the rungs, and the expected improvement at the resource where
-configurations compete. Here that is the ceiling of the moment, so under PASHA it rises with it.
+configurations compete. Here that is the highest rung with enough reports, up to the ceiling of the
+moment, so under PASHA it rises with it.
 """
 
 from __future__ import annotations
@@ -81,9 +82,16 @@ class GP:
         pool: list[dict[str, Any]],
         rng: np.random.Generator,
     ) -> dict[str, Any] | None:
-        """What the model likes best; None if there is no model."""
-        judge = _judge(space, history, seen, fit_points=self.fit_points, enough=self.startup)
-        if judge is None:
+        """What the model likes best; None, with a warning, if no model can be fitted."""
+        from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in torch
+
+        try:
+            judge = _Judge(space, history, seen, fit_points=self.fit_points, enough=self.startup)
+        except gaussian.FAILURES as error:
+            # Python tells the same warning from the same place once.
+            why = f"A Gaussian process could not be fitted ({error})"
+            text = f"{why}; proposals are random instead."
+            warnings.warn(text, ModelWarning, stacklevel=2)
             return None
         pool = [*pool, *self._near(space, history, judge.leaders(LEADERS), rng)]
         for _ in range(ROUNDS):
@@ -100,21 +108,6 @@ class GP:
         return fresh(space, history, [config for config in found if config is not None])
 
 
-def _judge(
-    space: Space, history: History, seen: Observations, *, fit_points: int, enough: int
-) -> _Judge | None:
-    """A judge, or None with a warning if no model can be fitted."""
-    from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in torch
-
-    try:
-        return _Judge(space, history, seen, fit_points=fit_points, enough=enough)
-    except gaussian.FAILURES as error:
-        # Python tells the same warning from the same place once.
-        text = f"A Gaussian process could not be fitted ({error}); proposals are random instead."
-        warnings.warn(text, ModelWarning, stacklevel=2)
-        return None
-
-
 class _Judge:
     """A fitted model, and what it says of candidates."""
 
@@ -129,7 +122,6 @@ class _Judge:
         self._low = levels[0]
         counts = [(level, (seen.levels == level).sum()) for level in levels]
         self._here = self._time(max([level for level, n in counts if n >= enough] or [levels[0]]))
-        self._seen = seen
         inputs = np.column_stack(
             [
                 np.array([self._features.of(trial.config) for trial in seen.trials]),
@@ -141,26 +133,26 @@ class _Judge:
         if seen.pending:
             # Those under way count as being as good as the model thinks: near-copies of them
             # then promise no improvement any more (the "kriging believer").
-            waiting = self._at_ceiling([trial.config for trial in seen.pending])
+            waiting = self._at_rung([trial.config for trial in seen.pending])
             believed, _ = self._model.predict(waiting)
             self._model = model.seeing(
                 np.vstack([inputs, waiting]), np.concatenate([seen.scores, believed])
             )
         self._known = {trial.id: trial.config for trial in seen.trials}
-        self._means, _ = self._model.predict(self._at_ceiling(list(self._known.values())))
+        self._means, _ = self._model.predict(self._at_rung(list(self._known.values())))
 
     def leaders(self, count: int) -> list[Any]:
-        """The configurations so far that the model thinks best at the ceiling."""
+        """The configurations so far that the model thinks best at the rung."""
         configs = list(self._known.values())
         return [configs[i] for i in np.argsort(self._means, kind="stable")[:count]]
 
     def best(self, pool: list[Any], count: int) -> list[Any]:
         """The candidates of the largest expected improvement."""
-        mean, deviation = self._model.predict(self._at_ceiling(pool))
+        mean, deviation = self._model.predict(self._at_rung(pool))
         gains = log_expected_improvement(float(self._means.min()), mean, deviation)
         return [pool[i] for i in np.argsort(-gains, kind="stable")[:count]]
 
-    def _at_ceiling(self, configs: list[Any]) -> Floats:
+    def _at_rung(self, configs: list[Any]) -> Floats:
         rows = np.array([self._features.of(config) for config in configs])
         return np.column_stack([rows, np.full(len(configs), self._here)])
 

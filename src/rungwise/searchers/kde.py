@@ -10,7 +10,7 @@ import numpy as np
 
 from rungwise.core.checks import real, whole
 from rungwise.searchers.base import History, Observed
-from rungwise.searchers.candidates import fresh
+from rungwise.searchers.candidates import fresh, nudged
 from rungwise.searchers.observations import Floats
 from rungwise.searchers.random import RandomSearcher
 from rungwise.space import Choice, Space
@@ -107,10 +107,8 @@ class _Density:
                         centre[parameter.name] if stay else domain.at(rng.random())
                     )
                 else:
-                    place = domain.unit(centre[parameter.name])
-                    place += float(self._widths[position]) * rng.standard_normal()
-                    place = abs((place + 1) % 2 - 1)  # reflected at the bounds
-                    config[parameter.name] = domain.at(min(place, 1 - 1e-12))
+                    width = float(self._widths[position])
+                    config[parameter.name] = nudged(domain, centre[parameter.name], width, rng)
             if not any(rule.holds(config) for rule in self._space.forbidden):
                 return config
         return self._space.sample(rng)

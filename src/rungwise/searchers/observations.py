@@ -124,10 +124,7 @@ def gather(history: History, *, limit: int) -> Observations:
 def normal_scores(losses: list[float]) -> Floats:
     """Ranks as quantiles of the normal distribution; equal losses get the same."""
     from scipy.special import ndtri  # noqa: PLC0415 - a second of import that few studies need
+    from scipy.stats import rankdata  # noqa: PLC0415
 
-    if not losses:
-        return np.empty(0)
-    _, inverse, counts = np.unique(np.array(losses), return_inverse=True, return_counts=True)
-    middles = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of equal ones, from 1 on
-    scores: Floats = ndtri((middles - 0.5) / len(losses))[inverse.ravel()]
+    scores: Floats = ndtri((rankdata(losses) - 0.5) / max(len(losses), 1))
     return scores
