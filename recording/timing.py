@@ -54,7 +54,7 @@ def fitted(features: np.ndarray, measured: np.ndarray) -> tuple[np.ndarray, floa
 def _convolutional(network: convolutional.Network, train: int) -> float:
     """Seconds an epoch, with the validation after it."""
     images = data.made_up_images(train=256, valid=500, device="cpu")
-    settings = convolutional.Settings(1, 128, 1, torch.float32, "cpu")
+    settings = convolutional.Settings(1, 128, 1, torch.float32, "cpu", record.MOVED)
     trainer = convolutional.Trainer(network, images, settings)
     step = cpu_seconds(trainer._step, 5)  # noqa: SLF001 - the trainer's step is what is timed
     return step * (train // 128) + cpu_seconds(trainer.valid, 3) * (record.NAS.valid / 500)
