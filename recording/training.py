@@ -211,7 +211,8 @@ class Examiner:
 
         @torch.no_grad()
         def one_slice() -> None:
-            chosen = self._range + self._at * self._size
+            # Warming up counts beyond the last slice.
+            chosen = self._range + self._at % self.slices * self._size
             right, finite = count_correct(answer(inputs[chosen]), labels[chosen])
             self.correct.add_(right)
             self.finite.logical_and_(finite)
