@@ -17,6 +17,7 @@ LEAST = {
     "fashion-nas": (1024, 200, 3),
     "fashion-hpo": (2000, 251, 1),
     "text-hpo": (1000, 1400, 1),
+    "mlp-hpo": (2000, 400, 1),
 }
 
 

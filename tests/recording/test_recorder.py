@@ -64,10 +64,11 @@ def test_every_model_has_its_curve(parts, name, rows, points):
 
 
 def test_models_learn(parts):
-    # Ten noisy patterns, 100 images: 10 right answers are chance.
+    # Ten noisy patterns, moved, in 100 images: 10 right answers are chance, 25 are five sigma.
     found = parts[0]["fashion-nas"]
     last = np.concatenate([found["1-0/valid"][:, -1], found["1-5/valid"][:, -1]])
-    assert last.max() > 40
+    assert last.max() > 30
+    assert np.median(last) > 15
 
 
 def test_a_finished_chunk_is_not_trained_again(parts, tmp_path):
