@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         FixedResource,
         Hyperband,
         RandomSearch,
+        Rush,
         SuccessiveHalving,
     )
     from rungwise.scripts import Script, ScriptError
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from rungwise.tuning.result import BestTrial, TuningResult
     from rungwise.tuning.retraining import Retrained
     from rungwise.tuning.session import Report
+    from rungwise.tuning.transfer import leaders
 
 __all__ = [
     "ASHA",
@@ -83,6 +85,7 @@ __all__ = [
     "RetrainingError",
     "Run",
     "RungwiseError",
+    "Rush",
     "SafetyNetWarning",
     "SchemaError",
     "Script",
@@ -101,6 +104,7 @@ __all__ = [
     "WorkerStartError",
     "__version__",
     "benchmarks",
+    "leaders",
     "load",
     "plots",
     "power_laws",
@@ -148,6 +152,7 @@ _PLACES = {
         "FixedResource",
         "Hyperband",
         "RandomSearch",
+        "Rush",
         "SuccessiveHalving",
     ),
     "rungwise.scripts": (
@@ -182,6 +187,7 @@ _PLACES = {
     ),
     "rungwise.tuning.retraining": ("Retrained",),
     "rungwise.tuning.session": ("Report",),
+    "rungwise.tuning.transfer": ("leaders",),
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 

@@ -8,6 +8,7 @@ from rungwise.schedulers.presets import (
     Hyperband,
     SuccessiveHalving,
 )
+from rungwise.schedulers.rush import Rush
 
 __all__ = [
     "ASHA",
@@ -16,5 +17,6 @@ __all__ = [
     "FixedResource",
     "Hyperband",
     "RandomSearch",
+    "Rush",
     "SuccessiveHalving",
 ]

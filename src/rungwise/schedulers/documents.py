@@ -1,17 +1,18 @@
 """Recipes as plain JSON: ``{"type": "PASHA", …}``, without loss.
 
-A recipe of your own joins in when it is a dataclass of JSON scalars and rankings and is given to
-:func:`read` among ``types``.
+A recipe of your own joins in when it is a dataclass of JSON scalars, rankings and recipes and is
+given to :func:`read` among ``types``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from rungwise import rankings, schedulers
 from rungwise.core.codec import fields_of
+from rungwise.core.scheduling import Recipe
 from rungwise.errors import SchemaError
 from rungwise.rankings import Ranking
 
@@ -25,8 +26,16 @@ def write(value: Any) -> dict[str, Any]:
     document: dict[str, Any] = {"type": type(value).__name__}
     for field in fields(value):
         item = getattr(value, field.name)
-        document[field.name] = write(item) if isinstance(item, Ranking) else item
+        document[field.name] = write(item) if isinstance(item, (Ranking, Recipe)) else item
     return document
+
+
+def kinds_of(value: Any) -> tuple[type, ...]:
+    """The kinds that :func:`read` must know to read a recipe again, its own and those within."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return ()
+    within = (getattr(value, field.name) for field in fields(value))
+    return (type(value), *(kind for part in within for kind in kinds_of(part)))
 
 
 def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Any:

@@ -128,3 +128,60 @@ def normal_scores(losses: list[float]) -> Floats:
 
     scores: Floats = ndtri((rankdata(losses) - 0.5) / max(len(losses), 1))
     return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Trials with one score each, by id.
+
+    Attributes:
+        trials: those that have told something.
+        levels: how far each has come.
+        scores: what is minimised, about standard normal.
+        pending: trials that have told nothing yet.
+    """
+
+    trials: list[Observed]
+    levels: Floats
+    scores: Floats
+    pending: list[Observed]
+
+
+def standings(history: History) -> Standings:
+    """One score a trial: who came further is better, and among those the lower loss.
+
+    A trial has come to the highest level it has reported at, or, before any, to where it is. NaN,
+    an infinite loss there and a failure are the worst, all alike.
+
+    Args:
+        history: of the study.
+    """
+    levels = frozenset(history.levels)
+    told: list[Observed] = []
+    pending: list[Observed] = []
+    reached: list[float] = []
+    keys: list[tuple[bool, float, float]] = []
+    for trial in history:
+        if not trial.resources and not trial.failed:
+            pending.append(trial)
+            continue
+        level, loss = _furthest(trial, levels)
+        told.append(trial)
+        reached.append(level)
+        lost = trial.failed or not loss < math.inf
+        keys.append((True, 0.0, 0.0) if lost else (False, -level, loss))
+    places = {key: float(place) for place, key in enumerate(sorted(set(keys)))}
+    return Standings(
+        told,
+        np.array(reached, dtype=np.float64),
+        normal_scores([places[key] for key in keys]),
+        pending,
+    )
+
+
+def _furthest(trial: Observed, levels: frozenset[float]) -> tuple[float, float]:
+    """(level, loss) of the last report at a level; of the last at all if there is none."""
+    for resource, loss in zip(reversed(trial.resources), reversed(trial.losses), strict=True):
+        if resource in levels:
+            return resource, loss
+    return (trial.resources[-1], trial.losses[-1]) if trial.resources else (0.0, math.inf)

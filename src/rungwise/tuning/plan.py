@@ -12,7 +12,7 @@ from rungwise.core.limits import Finish, Limits
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError, Told
-from rungwise.schedulers import PASHA
+from rungwise.schedulers import PASHA, Rush
 from rungwise.searchers import RandomSearcher
 from rungwise.searchers.base import Searcher
 from rungwise.space import Space
@@ -154,9 +154,12 @@ def _with_maximum(recipe: Recipe, max_resource: int | None) -> tuple[Recipe, boo
             rule = f"the scheduler has another, {recipe.max_resource}: give it once"
             raise InvalidArgumentError("max_resource", maximum, rule)
         return (recipe if recipe.max_resource else recipe.limited_to(maximum)), False
-    if recipe.max_resource is not None or not isinstance(recipe, PASHA):
+    climber = recipe
+    while isinstance(climber, Rush):
+        climber = climber.scheduler
+    if recipe.max_resource is not None or not isinstance(climber, PASHA):
         return recipe, False
-    return recipe.limited_to(recipe.min_resource * recipe.eta**NET), True
+    return recipe.limited_to(climber.min_resource * climber.eta**NET), True
 
 
 def limits_of(
