@@ -173,8 +173,8 @@ def sources() -> list[Source]:
             pace.examined,
             {
                 "data": images,
-                "training": "SGD with Nesterov's momentum, the rate falling by a cosine to 0, TF32 products; "
-                "dropout falls in equal steps from its maximum at the first layer",
+                "training": "SGD with Nesterov's momentum, the rate falling by a cosine to 0, TF32 "
+                "products; dropout falls in equal steps from its maximum at the first layer",
                 "split": f"{record.MLP.train} training and {pace.examined} validation images of "
                 f"the training set, by a fixed permutation; {pace.examined} of the test set once, "
                 "at the end",

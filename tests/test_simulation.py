@@ -262,3 +262,77 @@ def test_tables_may_know_their_configurations():
     assert "2 rows × 1 resources" in repr(table)
     with pytest.raises(rw.SpaceError, match="lr is 5"):
         rw.Table([[1.0]], configs=[{"lr": 5}], space=space)
+
+
+# -- searchers on tables ---------------------------------------------------------------------------
+
+
+def searchable(rows=30, **options):
+    """A table whose configurations lie on a line, the best at 0.3."""
+    xs = [(0.5 + 7 * row) % rows / rows for row in range(rows)]
+    curves = [[(x - 0.3) ** 2 + 1 / e for e in range(1, 10)] for x in xs]
+    configs = [{"x": x} for x in xs]
+    return rw.Table(curves, configs=configs, space={"x": rw.Float(0.0, 1.0)}, **options)
+
+
+def test_a_searcher_chooses_among_the_rows_each_once():
+    table = searchable()
+    result = rw.simulate(table, rw.ASHA(), searcher=rw.searchers.KDE(random=0.0), trials=25)
+    assert len(set(result.rows)) == 25
+    assert result.best.value == min(table.values[row].min() for row in result.rows)
+    again = rw.simulate(table, rw.ASHA(), searcher=rw.searchers.KDE(random=0.0), trials=25)
+    assert again == result
+
+
+def test_a_model_draws_better_rows_than_chance():
+    table = searchable(rows=200)
+    searched, drawn = (
+        [
+            np.mean([table.values[row, -1] for row in rw.simulate(
+                table, rw.ASHA(), searcher=searcher, trials=60, seed=seed).rows[20:]])
+            for seed in range(3)
+        ]
+        for searcher in (rw.searchers.KDE(random=0.0), None)
+    )  # fmt: skip
+    assert np.mean(searched) < 0.8 * np.mean(drawn)
+
+
+def test_when_all_rows_were_drawn_they_come_again():
+    result = rw.simulate(
+        searchable(rows=4), rw.ASHA(), searcher=rw.searchers.RandomSearcher(), trials=8
+    )
+    assert sorted(result.rows[:4]) == sorted(result.rows[4:]) == [0, 1, 2, 3]
+
+
+def test_a_table_with_nearest_takes_proposals_as_they_are():
+    table = searchable(rows=5, nearest=True)
+    log = rw.MemoryLog()
+    searcher = rw.searchers.RandomSearcher()
+    result = rw.simulate(table, rw.ASHA(), searcher=searcher, trials=20, seed=1, log=log)
+    # A random search with this seed draws what the paper's setting draws.
+    assert result.rows == rw.simulate(table, rw.ASHA(), trials=20, seed=1).rows
+    configs = [trial.config for trial in rw.replay(log).trials]
+    assert table.rows_of(configs) == result.rows
+    assert len({config["x"] for config in configs}) == 20
+
+
+def test_a_search_on_a_table_replays_from_its_log():
+    log, table = rw.MemoryLog(), searchable()
+    searcher = rw.searchers.KDE(random=0.0)
+    result = rw.simulate(table, rw.PASHA(), searcher=searcher, trials=20, log=log)
+    engine = rw.replay(rw.MemoryLog.from_lines(log.to_lines()))
+    assert table.rows_of([trial.config for trial in engine.trials]) == result.rows
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        (rw.power_laws(9, 9), {}, "nothing to search in"),
+        (searchable(), {"trials": [1, 2, 3]}, "trials"),
+        (searchable(), {"searcher": rw.searchers.KDE}, "searcher"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(table, options, message):
+    given = {"searcher": rw.searchers.KDE(), "trials": 5, **options}
+    with pytest.raises(rw.InvalidArgumentError, match=message):
+        rw.simulate(table, rw.ASHA(), **given)

@@ -25,6 +25,9 @@ class Driver:
         log: remembers; None keeps nothing.
         on_fact: called after every fact from the backend has been acted on, for progress.
         on_step: called after every look at the backend, whether or not there was a fact.
+        ready: whether a request for a job would be answered at once. While it would not, and
+            jobs are under way, no request is made, so that their reports are answered meanwhile;
+            whoever makes it ready also makes the backend's poll() come back.
     """
 
     def __init__(
@@ -35,12 +38,15 @@ class Driver:
         log: Growing | None = None,
         on_fact: Callable[[Fact, Decision], None] | None = None,
         on_step: Callable[[], None] | None = None,
+        ready: Callable[[], bool] = lambda: True,
     ) -> None:
         self._engine = engine
         self._backend = backend
         self._log = log
         self._on_fact = on_fact
         self._on_step = on_step
+        self._ready = ready
+        self._held = False  # whether a free worker waits for a proposal
         self._free = max(0, backend.workers - len(engine.open_jobs))
         self._running = 0  # jobs that this driver started and that have not left
         self._seen = engine.version
@@ -67,6 +73,8 @@ class Driver:
     def _step(self) -> None:
         facts = self._backend.poll()
         decisions = [self._take(fact) for fact in facts]
+        if self._held:
+            self._fill()
         self._commit(facts, decisions)
         if self._on_fact is not None:
             for fact, decision in zip(facts, decisions, strict=True):
@@ -93,7 +101,11 @@ class Driver:
 
     def _fill(self) -> None:
         """Give every free worker a job, as long as there are jobs."""
+        self._held = False
         while self._free and self._engine.ended is None and not self._recalled:
+            if self._running and not self._ready():
+                self._held = True
+                break
             decision = self._handle(JobRequested(self._backend.now))
             if not isinstance(decision, Run):
                 break

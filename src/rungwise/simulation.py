@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rungwise.backends.simulator import Simulator
+from rungwise.benchmarks.among import Among
 from rungwise.benchmarks.table import Table
 from rungwise.core.checks import must_be, whole
 from rungwise.core.engine import Engine
@@ -18,6 +19,9 @@ from rungwise.core.seeding import generator
 from rungwise.core.study import Study
 from rungwise.driver import Driver
 from rungwise.errors import InvalidArgumentError
+from rungwise.searchers import AmongRows
+from rungwise.searchers.base import Searcher
+from rungwise.space import Space
 from rungwise.storage.base import EventLog
 
 
@@ -80,6 +84,7 @@ def simulate(
     scheduler: Recipe,
     *,
     trials: int | Sequence[int],
+    searcher: Searcher | None = None,
     workers: int = 4,
     seed: int = 0,
     finish: Finish = "drain",
@@ -96,6 +101,10 @@ def simulate(
             rows themselves, in the order to be drawn. From a table with ``nearest``, as many
             configurations are drawn from its space, as the paper does on PD1, and each is
             answered by the row nearest to it; so a row may come again.
+        searcher: who proposes what is drawn, for example ``rw.searchers.GP()``, where the table has
+            configurations and a space; each proposal becomes the nearest row that was not drawn
+            yet, or, of a table with ``nearest``, is answered by the nearest row. Rows are drawn at
+            random by default.
         workers: how many configurations train at a time.
         seed: which rows are drawn.
         finish: ``"drain"``: end when nothing is promotable any more; ``"paper"``: end as soon as
@@ -115,27 +124,43 @@ def simulate(
     whole("workers", workers, at_least=1)
     whole("seed", seed, at_least=0)
     scheduler = _within(scheduler, table)
-    rows = _rows_of(table, trials, seed)
-    study = Study(
-        scheduler,
-        Limits(trials=len(rows), finish=finish),
-        goal=table.goal,
-        initial=[{"row": row} for row in rows],
-        seed=seed,
-    )
-    engine = Engine(study)
+    engine, rows, number = _engine_of(table, scheduler, trials, searcher, (seed, finish))
     if log is not None:
-        log.begin(study)
+        log.begin(engine.study)
     simulator = Simulator(table, workers=workers, rows=rows)
     on_fact = None
     if on_progress is not None:
         tell = on_progress
 
         def on_fact(*_: object) -> None:
-            tell(len(engine.trials), len(rows))
+            tell(len(engine.trials), number)
 
     Driver(engine, simulator, log=log, on_fact=on_fact).run()
     return result_of(engine, rows, seconds=simulator.now)
+
+
+def _engine_of(
+    table: Table, scheduler: Recipe, trials: Any, searcher: Searcher | None, settings: Any
+) -> tuple[Engine, list[int], int]:
+    """The engine, the row of each trial (a list that grows), and how many trials there will be."""
+    seed, finish = settings
+    if searcher is None:
+        rows = _rows_of(table, trials, seed)
+        limits = Limits(trials=len(rows), finish=finish)
+        initial = [{"row": row} for row in rows]
+        study = Study(scheduler, limits, goal=table.goal, initial=initial, seed=seed)
+        return Engine(study), rows, len(rows)
+    number = whole("trials", trials, at_least=1)
+    limits = Limits(trials=number, finish=finish)
+    study = Study(
+        scheduler, limits, goal=table.goal, space=_space_of(table, searcher),
+        searcher=searcher if table.nearest else AmongRows(searcher),
+        seed=seed,
+    )  # fmt: skip
+    engine = Engine(study)
+    among = Among(engine.proposals, table)
+    engine.proposer = among
+    return engine, among.rows, number
 
 
 def result_of(engine: Engine, rows: Sequence[int], *, seconds: float) -> SimulationResult:
@@ -184,6 +209,14 @@ def _within(scheduler: Recipe, table: Table) -> Recipe:
         rule = f"the table's curves end at resource {table.resources}"
         raise InvalidArgumentError(name, furthest, rule)
     return scheduler
+
+
+def _space_of(table: Table, searcher: Searcher) -> Space:
+    must_be("searcher", searcher, Searcher, "a searcher such as rungwise.searchers.GP()")
+    if table.space is None or table.configs is None:
+        rule = "the table has no configurations and space, so there is nothing to search in"
+        raise InvalidArgumentError("searcher", searcher, rule)
+    return table.space
 
 
 def _rows_of(table: Table, trials: Any, seed: int) -> list[int]:

@@ -6,6 +6,8 @@ import time
 import pytest
 from faults.scenarios import MOMENT, Scene, course, ending, eventually
 
+import rungwise as rw
+
 SIZE = {"max_resource": 27, "trials": 24}
 
 
@@ -28,6 +30,23 @@ def killed_until_done(scene, rng, kills, **options):
         tuner = scene.start("steady", pace=0.01 if count < kills else 0.0, **options)
         # The next tuner works already: what the last one has left must be gone all the same.
         eventually(lambda: not set(before) & set(scene.processes()), within=MOMENT)  # noqa: B023
+
+
+def test_kills_do_not_change_what_a_slow_searcher_proposes(
+    launcher, reference, tmp_path, monkeypatch
+):
+    """It is asked one trial ahead; what it was to be shown then is found again in the log."""
+    monkeypatch.setattr(rw.searchers.KDE, "slow", True, raising=False)
+    scene = Scene(launcher, tmp_path)
+    options = {"searcher": "slow", "seed": 5, "workers": 1, **SIZE}
+    try:
+        assert killed_until_done(scene, random.Random(5), 8, **options) == 8  # noqa: S311
+        engine = scene.assert_sound()
+        plain = reference(**options)
+        assert course(scene.entries()) == course(plain.entries())
+        assert ending(engine) == ending(plain.engine())
+    finally:
+        scene.close()
 
 
 @pytest.mark.parametrize(("workers", "kills"), [(1, 70), (2, 30)])

@@ -146,6 +146,9 @@ def tuner(request):
 
     train = getattr(trainings, request["train"])
     study, options = request["study"], dict(request["options"])
+    if options.get("searcher") == "slow":
+        rw.searchers.KDE.slow = True  # it is cheap, and proposes by all that it is shown
+        options["searcher"] = rw.searchers.KDE(random=0.1)
     began, memory = time.monotonic(), peak()
     try:
         options["show"] = Notices(folder)

@@ -47,6 +47,11 @@ class Nearest:
             found[begin : begin + step] = self._distances(part).argmin(axis=1)
         return found
 
+    def distances(self, config: Mapping[str, Any]) -> NDArray[np.float64]:
+        """The squared distance of a configuration to each of the recorded ones."""
+        found: NDArray[np.float64] = self._distances(self._encoded([config]))[0]
+        return found
+
     def _encoded(self, configs: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
         vectors = np.empty((len(configs), len(self._space.parameters)))
         for number, config in enumerate(configs):

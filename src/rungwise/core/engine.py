@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rungwise.core import seeding
 from rungwise.core.decisions import (
     CONTINUE,
     NOTED,
@@ -39,7 +38,7 @@ from rungwise.core.events import (
     Reported,
     flaw_of,
 )
-from rungwise.core.history import TrialHistory
+from rungwise.core.proposing import Proposals
 from rungwise.core.scheduling import Draw, Move, Scheduler
 from rungwise.core.study import Study
 from rungwise.core.trials import MOVES, Cause, State, Trial
@@ -64,6 +63,7 @@ class Engine:
         reports: the number of reports that brought something new.
         spent: the resource trained in total, as far as it was reported.
         ended: why the study is over, or None.
+        proposals: the study's own: its initial configurations and its searcher.
         proposer: where the next configuration comes from.
     """
 
@@ -89,7 +89,8 @@ class Engine:
         limits = study.limits
         self._limit = math.inf if limits.trials is None else limits.trials
         self._last = limits.trials if limits.finish == "paper" else None
-        self.proposer = proposer if proposer is not None else self.own_proposer()
+        self.proposals = Proposals(study, self.trials, lambda: self.scheduler.levels)
+        self.proposer: Proposer = self.proposals if proposer is None else proposer
         self._handlers: dict[type, Callable[[Any], Decision]] = {
             Reported: self._reported,
             JobRequested: self._requested,
@@ -113,23 +114,6 @@ class Engine:
         if flaw is not None:
             raise IllegalEventError(event, flaw, self._story_of(event))
         return handler(event)
-
-    def own_proposer(self) -> Proposer:
-        """Initial configurations first, then whatever the study's searcher proposes."""
-        study = self.study
-        space, searcher, initial = study.space, study.searcher, study.initial
-        if space is None or searcher is None:
-            return lambda number: initial[number] if number < len(initial) else None
-        history = TrialHistory(self.trials, space, lambda: self.scheduler.levels)
-
-        def propose(number: int) -> Config | None:
-            if number < len(initial):
-                return initial[number]
-            rng = seeding.generator(study.seed, "searcher", number)
-            config = searcher.propose(space, history, rng)
-            return None if config is None else space.validate(config)
-
-        return propose
 
     # -- reading -------------------------------------------------------------------------------
 

@@ -11,24 +11,35 @@ from collections.abc import Iterable
 from rungwise.core.decisions import Decision, Run
 from rungwise.core.engine import Config, Engine
 from rungwise.core.events import Event, JobLost
+from rungwise.core.proposing import is_repeatable
 from rungwise.core.study import Study
 from rungwise.errors import IllegalEventError, ReplayMismatchError
 
 
-def replay(study: Study, log: Iterable[tuple[Event, Decision]], *, propose: bool = True) -> Engine:
+def replay(
+    study: Study, log: Iterable[tuple[Event, Decision]], *, propose: bool | None = None
+) -> Engine:
     """The engine as it stood after the last entry of a log.
 
     Args:
         study: what the log is of.
         log: its entries, in order.
         propose: ask the searcher again and compare what it proposes; otherwise configurations
-            are taken from the log as they are (for searchers too dear to ask twice).
+            are taken from the log as they are. By default slow searchers are not asked again,
+            nor those that are not ``repeatable``.
 
     Raises:
         ReplayMismatchError: an entry whose decision would now be another.
     """
     recorded: Config | None = None
-    engine = Engine(study, proposer=None if propose else lambda _: recorded)
+    engine = Engine(study)
+
+    def again_drawn(number: int) -> Config | None:
+        engine.proposals.drawn(number, recorded)
+        return recorded
+
+    if not (is_repeatable(study.searcher) if propose is None else propose):
+        engine.proposer = again_drawn
     for index, (event, decision) in enumerate(log):
         recorded = decision.job.config if isinstance(decision, Run) else None
         try:
@@ -38,7 +49,7 @@ def replay(study: Study, log: Iterable[tuple[Event, Decision]], *, propose: bool
         if again != decision:
             raise ReplayMismatchError(index, event, decision, again)
     # Whoever goes on from here asks the study's own searcher.
-    engine.proposer = engine.own_proposer()
+    engine.proposer = engine.proposals
     return engine
 
 

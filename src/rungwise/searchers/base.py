@@ -57,7 +57,13 @@ class History(Protocol):
 
 @runtime_checkable
 class Searcher(Protocol):
-    """Proposes configurations."""
+    """Proposes configurations.
+
+    A searcher whose class says ``slow = True`` takes long to answer. It is asked ahead, while
+    workers train: for trial n with what was known when trial n − 1 had just been drawn. A replay
+    does not ask it again but takes its proposals from the log; nor does it ask one that says
+    ``repeatable = False``.
+    """
 
     def propose(
         self, space: Space, history: History, rng: np.random.Generator

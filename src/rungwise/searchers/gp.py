@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class GP:
         Klein et al. (2020), Model-based asynchronous hyperparameter and neural architecture
         search (MOBSTER).
     """
+
+    slow: ClassVar[bool] = True
 
     startup: int = 10
     fit_points: int = 100

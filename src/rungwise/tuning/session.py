@@ -30,6 +30,7 @@ from rungwise.run import Leg, Phase
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning import functions
+from rungwise.tuning.ahead import Ahead
 from rungwise.tuning.interrupts import graceful
 from rungwise.tuning.plan import Options
 from rungwise.tuning.upkeep import Upkeep
@@ -170,14 +171,22 @@ class Session:
         return self.engine.ended is not None
 
     def _drive(self, backend: local.LocalBackend) -> None:
+        ahead = Ahead(self.engine.proposals, len(self.engine.trials), backend.wake)
+        self.engine.proposer = ahead
         driver = Driver(
             self.engine,
             backend,
             log=self._file,
             on_fact=self._told,
             on_step=lambda: self._tick(backend),
+            ready=ahead.ready,
         )
+        try:
+            self._run_down(driver, backend)
+        finally:
+            ahead.close()
 
+    def _run_down(self, driver: Driver, backend: local.LocalBackend) -> None:
         def recall() -> None:
             driver.recall()
             backend.recall()

@@ -1,0 +1,55 @@
+"""Searching among the rows of a table: what is proposed becomes the nearest row not yet drawn.
+
+A table holds some configurations of its space, so a proposal is seldom among them. Answered by the
+nearest row as it is (1-NN), a model that homes in would draw the same few rows again and again and
+learn nothing new; so each row is drawn once before any is drawn a second time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rungwise.benchmarks.nearest import Nearest
+from rungwise.benchmarks.table import Table
+from rungwise.core.proposing import Config, Proposals
+
+
+class Among:
+    """A proposer whose proposals are rows of a table.
+
+    Args:
+        proposals: those of the study, in the space of the table.
+        table: with configurations and a space; with ``nearest``, proposals are taken as they are.
+
+    Attributes:
+        rows: the rows drawn so far, in order.
+    """
+
+    def __init__(self, proposals: Proposals, table: Table) -> None:
+        assert table.space is not None
+        assert table.configs is not None
+        self.rows: list[int] = []
+        self._proposals = proposals
+        self._table = table
+        self._configs = table.configs
+        self._nearest = Nearest(table.space, table.configs)
+        self._times = np.zeros(table.rows, dtype=np.int64)
+
+    def __call__(self, number: int) -> Config | None:
+        """The configuration of trial ``number``."""
+        config = self._proposals.propose(number)
+        if config is not None:
+            config = self._taken(config)
+        self._proposals.drawn(number, config)
+        return config
+
+    def _taken(self, config: Config) -> Config:
+        if self._table.nearest:
+            self.rows.append(self._table.row_of(config))
+            return config
+        distances = self._nearest.distances(config)
+        distances[self._times > self._times.min()] = np.inf
+        row = int(distances.argmin())
+        self._times[row] += 1
+        self.rows.append(row)
+        return dict(self._configs[row])

@@ -1,0 +1,147 @@
+"""Where configurations come from: a study's initial ones, then what its searcher proposes.
+
+Law of this file: what a slow searcher proposes for trial n depends on what was known when trial
+n − 1 had just been drawn, and on nothing later. So it can be computed while workers train, by
+another thread and however long that takes, and the same study still takes the same decisions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rungwise.core import seeding
+from rungwise.core.history import TrialHistory
+from rungwise.core.study import Study
+from rungwise.core.trials import Trial
+from rungwise.searchers.base import History, Observed, Searcher
+from rungwise.space import Space
+
+Config = Mapping[str, Any]
+Levels = Callable[[], Sequence[float]]
+
+
+def is_slow(searcher: Searcher | None) -> bool:
+    """Whether asking takes long: then it is asked ahead, and not again by a replay."""
+    return bool(getattr(searcher, "slow", False))
+
+
+def is_repeatable(searcher: Searcher | None) -> bool:
+    """Whether a replay may ask again and get the same: it is quick, and all depends on it."""
+    return not is_slow(searcher) and bool(getattr(searcher, "repeatable", True))
+
+
+class Proposals:
+    """Proposes the configurations of one study.
+
+    Args:
+        study: what the study is.
+        trials: the engine's own list, which grows.
+        levels: tells where trials are compared at the moment.
+    """
+
+    def __init__(self, study: Study, trials: Sequence[Trial], levels: Levels) -> None:
+        self._study = study
+        self._trials = trials
+        self._levels = levels
+        self._slow = is_slow(study.searcher)
+        self._keys: list[str] = []
+        self._history: History | None = None
+        if study.space is not None:
+            live = TrialHistory(trials, study.space, levels)
+            self._history = self._frozen() if self._slow else live
+
+    def __call__(self, number: int) -> Config | None:
+        """The configuration of trial ``number``, which is drawn now; None: there is no other."""
+        config = self.propose(number)
+        self.drawn(number, config)
+        return config
+
+    def propose(self, number: int) -> Config | None:
+        """The same, computed only. Of a slow searcher, any thread may ask, one at a time."""
+        study = self._study
+        if number < len(study.initial):
+            return study.initial[number]
+        if study.space is None or study.searcher is None or self._history is None:
+            return None
+        rng = seeding.generator(study.seed, "searcher", number)
+        config = study.searcher.propose(study.space, self._history, rng)
+        return None if config is None else study.space.validate(config)
+
+    def drawn(self, number: int, config: Config | None) -> None:
+        """Trial ``number`` is being drawn with this configuration: what is known now is kept."""
+        if self._slow and config is not None:
+            self._history = self._frozen(Seen(number, config, 0, Trial(number, config, 0)))
+
+    def ahead(self, number: int) -> bool:
+        """Whether the proposal for this trial, the next one, may and should be computed early."""
+        limit = self._study.limits.trials
+        wanted = self._slow and number >= len(self._study.initial)
+        return wanted and (limit is None or number < limit)
+
+    def _frozen(self, *more: Observed) -> History:
+        assert self._study.space is not None
+        seen: list[Observed] = [
+            Seen(trial.id, trial.config, len(trial.losses), trial, failed=trial.failed)
+            for trial in self._trials
+        ]
+        return FrozenHistory([*seen, *more], self._study.space, list(self._levels()), self._keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A trial as it was at some moment: curves only ever grow, so their length is enough."""
+
+    id: int
+    config: Config
+    reports: int
+    trial: Trial
+    failed: bool = False
+
+    @property
+    def resources(self) -> Sequence[float]:
+        """The resources it had reported at."""
+        return self.trial.resources[: self.reports]
+
+    @property
+    def losses(self) -> Sequence[float]:
+        """The losses there."""
+        return self.trial.losses[: self.reports]
+
+
+class FrozenHistory:
+    """The trials of a study as they were at some moment.
+
+    Args:
+        trials: as they were.
+        space: names configurations.
+        levels: where trials were compared.
+        keys: names of configurations found so far, by trial; the list is shared and grows.
+    """
+
+    __slots__ = ("_keys", "_space", "_times", "_trials", "levels")
+
+    def __init__(
+        self, trials: list[Observed], space: Space, levels: Sequence[float], keys: list[str]
+    ) -> None:
+        self._trials = trials
+        self._space = space
+        self._keys = keys
+        self._times: Counter[str] | None = None
+        self.levels = levels
+
+    def __len__(self) -> int:
+        return len(self._trials)
+
+    def __iter__(self) -> Iterator[Observed]:
+        return iter(self._trials)
+
+    def times_drawn(self, key: str) -> int:
+        """How often the configuration with this key was drawn."""
+        if self._times is None:
+            for trial in self._trials[len(self._keys) :]:
+                self._keys.append(self._space.key(trial.config))
+            self._times = Counter(self._keys[: len(self._trials)])
+        return self._times[key]

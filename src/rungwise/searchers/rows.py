@@ -1,0 +1,37 @@
+"""A search among the rows of a table, as the log of a simulated study names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rungwise.searchers.base import History, Searcher
+from rungwise.space import Space
+
+
+@dataclass(frozen=True, slots=True)
+class AmongRows:
+    """A searcher whose proposals are replaced by the nearest rows of a table.
+
+    :func:`rungwise.simulate` makes it, and replaces them. What was drawn depends on the table, so
+    a replay takes it from the log.
+
+    Args:
+        searcher: whose proposals they are.
+    """
+
+    searcher: Searcher
+    repeatable: ClassVar[bool] = False
+
+    @property
+    def slow(self) -> bool:
+        """Whether the searcher takes long to answer."""
+        return bool(getattr(self.searcher, "slow", False))
+
+    def propose(
+        self, space: Space, history: History, rng: np.random.Generator
+    ) -> dict[str, Any] | None:
+        """What the searcher proposes, before a row is found for it."""
+        return self.searcher.propose(space, history, rng)

@@ -1,0 +1,110 @@
+"""Slow searchers propose while workers train, and reports do not wait for them."""
+
+import threading
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+import rungwise as rw
+from rungwise.core.engine import Engine
+from rungwise.core.limits import Limits
+from rungwise.core.study import Study
+from rungwise.tuning.ahead import Ahead
+
+SPACE = rw.Space.parse({"x": rw.Float(0.0, 1.0)})
+PATIENCE = 60.0
+
+
+def train(config, run):
+    for step in run.resources():
+        run.report(step, loss=config["x"] / step)
+
+
+def tune(searcher, **options):
+    given = {"max_resource": 9, "trials": 8, "workers": 2, "show": "quiet", **options}
+    return rw.tune(train, SPACE, metric="loss", goal="min", searcher=searcher, **given)
+
+
+REPORTED = threading.Condition()
+COUNT = [0]
+
+
+@dataclass(frozen=True)
+class Stubborn:
+    """Proposes nothing from the third trial on before another report has been answered."""
+
+    slow: ClassVar[bool] = True
+
+    def propose(self, space, history, rng):
+        if len(history) >= 3:
+            with REPORTED:
+                before = COUNT[0]
+                if not REPORTED.wait_for(lambda: COUNT[0] > before, PATIENCE):
+                    raise RuntimeError("no report was answered while a proposal was computed")
+        return space.sample(rng)
+
+
+def note(_):
+    with REPORTED:
+        COUNT[0] += 1
+        REPORTED.notify_all()
+
+
+def test_reports_are_answered_while_a_proposal_is_computed():
+    # Long trials: someone always trains while the searcher waits for a report.
+    result = tune(
+        Stubborn(), scheduler=rw.RandomSearch(400), max_resource=400, trials=6, on_report=note
+    )
+    assert result.trials == 6
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Fails from the third trial on."""
+
+    slow: ClassVar[bool] = True
+
+    def propose(self, space, history, rng):
+        if len(history) >= 3:
+            raise ZeroDivisionError("the searcher is broken")
+        return space.sample(rng)
+
+
+def test_an_error_of_a_searcher_is_the_users_to_see():
+    with pytest.raises(ZeroDivisionError, match="the searcher is broken"):
+        tune(Broken())
+
+
+@dataclass(frozen=True)
+class Last:
+    """Has four proposals."""
+
+    slow: ClassVar[bool] = True
+
+    def propose(self, space, history, rng):
+        return space.sample(rng) if len(history) < 4 else None
+
+
+def test_a_slow_searcher_may_have_nothing_left():
+    result = tune(Last())
+    assert result.trials == 4
+    assert "there are no others" in result.why
+
+
+def test_ahead_proposes_what_would_be_proposed_anyway():
+    @dataclass(frozen=True)
+    class Slow(rw.searchers.RandomSearcher):
+        slow: ClassVar[bool] = True
+
+    def proposals():
+        recipe = rw.ASHA(max_resource=9)
+        study = Study(recipe, Limits(trials=5), space=SPACE, searcher=Slow(), seed=1)
+        return Engine(study).proposals
+
+    woken = threading.Event()
+    plain, ahead = proposals(), Ahead(proposals(), 0, woken.set)
+    assert [ahead(number) for number in range(5)] == [plain(number) for number in range(5)]
+    assert woken.wait(PATIENCE)
+    assert ahead.ready()
+    ahead.close()
