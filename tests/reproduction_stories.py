@@ -6,8 +6,10 @@ import numpy as np
 
 from rungwise.benchmarks import store
 from rungwise.benchmarks.card import Card
+from rungwise.benchmarks.table import Table
 from rungwise.core.seeding import generator
 from rungwise.reproduction.results import Figure, Outcome, Row, Section
+from rungwise.space import Choice, Float, Int, Space
 
 VALUES = [[[0.5, 0.55, 0.6], [0.6, 0.5, 0.4], [0.1, 0.2, 0.9]]]
 """One epoch prefers row 1, which ends last; row 2 ends best."""
@@ -48,6 +50,48 @@ def write_curves(folder, name, *, rows=40, resources=27, seeds=1, **about):
     seconds = rng.uniform(1, 3, (rows,))
     made = Card(name=name, seeds=tuple(range(seeds)), **card)
     store.write(folder, made, values=values, seconds=seconds)
+
+
+SEARCHED = {
+    "lr": Float(1e-4, 1.0, log=True),
+    "width": Int(8, 64, log=True),
+    "kind": Choice(["a", "b", "c"]),
+}
+
+
+def _searchable(rows, resources, seeds):
+    """(configurations, values [seeds, rows, resources]): better near lr 0.01, and of kind b."""
+    rng = generator(1, "searchable")
+    space = Space.parse(SEARCHED)
+    configs = [space.sample(rng) for _ in range(rows)]
+    away = np.array([abs(np.log10(one["lr"]) + 2) + 0.5 * (one["kind"] != "b") for one in configs])
+    best = 0.9 - 0.2 * away[:, None]
+    curves = best * (1 - 0.7 * np.arange(1, resources + 1.0) ** -0.8)
+    noise = 0.01 * rng.standard_normal((seeds, rows, resources))
+    return configs, np.clip(curves + noise, 0, 1)
+
+
+def searchable(rows, *, resources=27, nearest=False):
+    """A table that can be searched in."""
+    configs, values = _searchable(rows, resources, 1)
+    seconds = np.linspace(1, 3, rows)
+    return Table(
+        values[0], seconds, "max", configs=configs, space=Space.parse(SEARCHED), nearest=nearest
+    )
+
+
+def write_searchable(folder, name, *, rows=24, resources=27, seeds=1):
+    """A benchmark that can be searched in."""
+    configs, values = _searchable(rows, resources, seeds)
+    card = Card(
+        name=name,
+        metric="validation accuracy",
+        goal="max",
+        final_metric=f"test accuracy after {resources} epochs",
+        seeds=tuple(range(seeds)),
+        space=Space.parse(SEARCHED).to_json(),
+    )
+    store.write(folder, card, values=values, seconds=np.linspace(1, 3, rows), configs=configs)
 
 
 def order(rows, seed):

@@ -37,6 +37,9 @@ ALLOWED = {
     "torch",
     "botorch",
     "gpytorch",
+    # A sampler of Optuna is found by its name, and asked whether it takes a seed.
+    "importlib",
+    "inspect",
     "warnings",
 }
 """What the pure ring may import besides itself; none of it acts on the world."""

@@ -101,6 +101,44 @@ def test_another_study_in_the_same_file_is_refused(finished):
     assert "seed: 3 in the file, 4 asked for" in done.stderr
 
 
+def test_a_study_can_start_from_another(finished):
+    more = ("--max-resource", 9, "--trials", 5, "--workers", 1, "--retries", 0, "--quiet")
+    choice = (
+        "--study",
+        "new.db",
+        "--transfer",
+        "train.db",
+        "--leaders",
+        2,
+        "--searcher",
+        "sobol:1",
+    )
+    rungwise(finished, *TUNE, *more, *choice)
+    study = rw.load(finished / "new.db").engine.study
+    assert study.scheduler == rw.Rush(rw.PASHA(max_resource=9), priors=2)
+    assert study.searcher == rw.searchers.Sobol(1)
+    rows = rw.load(finished / "train.db").leaderboard(2)
+    assert list(study.initial) == [dict(row.config) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            ("--searcher", "gpp"),
+            "its name must be one of random, sobol, grid, kde, tpe, gp, optuna",
+        ),
+        (("--searcher", "gp:start=3"), "did you mean 'startup'?"),
+        (("--transfer", "none.db"), "transfer is 'none.db', but there must be such a file"),
+        (("--transfer", "space.yaml"), "space.yaml cannot be used"),
+    ],
+)
+def test_searchers_and_transfers_that_are_refused(folder, options, told):
+    done = rungwise(folder, *TUNE, "--study", "none-yet.db", *options, expect=2)
+    assert told in " ".join(done.stderr.split())
+    assert not (folder / "none-yet.db").exists()
+
+
 def test_show(finished):
     said = rungwise(finished, "show", "train.db", "--top", 3).stdout
     result = rw.load(finished / "train.db")

@@ -15,14 +15,31 @@ SCALARS = st.one_of(
     st.integers(-5, 5),
     st.integers(),
     st.floats(),
-    st.sampled_from(["float", "int", "choice", "a", "b", "==", "<", "in", "x.sh:f", "soft:1", ""]),
+    st.sampled_from(
+        [
+            "float",
+            "int",
+            "choice",
+            "a",
+            "b",
+            "==",
+            "<",
+            "in",
+            "x.sh:f",
+            "soft:1",
+            "gp:1",
+            "optuna",
+            "",
+        ]
+    ),
     st.text(max_size=5),
 )
 WORDS = st.sampled_from(
     (  # noqa: SIM905 - a list of words is easier to read as such
         "a b type low high log options ordered when name op value left right all any forbidden "
         "parameters version prior weights train command space metric goal scheduler ranking eta "
-        "epsilon trials flags environment initial max_resource min_resource"
+        "epsilon trials flags environment initial max_resource min_resource searcher transfer "
+        "leaders startup sampler options self"
     ).split()
 )
 TREES = st.recursive(
@@ -57,12 +74,27 @@ SPACES = st.one_of(
 )
 
 
+SEARCHERS = st.dictionaries(
+    st.sampled_from(["startup", "points", "sampler", "options", "self", "seed"]), TREES, max_size=3
+).flatmap(
+    lambda options: st.sampled_from(["gp", "grid", "optuna"]).map(lambda t: {**options, "type": t})
+)
+
+
 def read_or_refused(function, *arguments):
     """What a function returns, or None if it refuses; any other exception is a failure."""
     try:
         return function(*arguments)
     except RungwiseError:
         return None
+
+
+def is_json(data):
+    """Whether it is JSON without what Python adds to it: to YAML, Infinity is a word."""
+    try:
+        return bool(json.dumps(data, allow_nan=False))
+    except ValueError:
+        return False
 
 
 def sound(space):
@@ -103,8 +135,10 @@ def test_any_file_is_a_space_or_refused(tmp_path_factory, data, suffix):
     path = tmp_path_factory.getbasetemp() / f"fuzzed.{suffix}"
     path.write_text(json.dumps(data), encoding="utf-8")
     space = read_or_refused(read_space, path)
-    if space is not None:
-        sound(space)
+    if space is None:
+        return
+    sound(space)
+    if is_json(data):
         # JSON is YAML: the same text means the same, however it is called.
         other = path.with_suffix(".json" if suffix == "yaml" else ".yaml")
         other.write_bytes(path.read_bytes())
@@ -117,6 +151,7 @@ def test_any_file_is_a_space_or_refused(tmp_path_factory, data, suffix):
         {"train": st.just("train.sh"), "space": st.just({"a": [1, 2]}) | SPACES},
         optional={
             **dict.fromkeys(("scheduler", "ranking", "initial", "study"), SCALARS | TREES),
+            **dict.fromkeys(("searcher", "transfer", "leaders"), SCALARS | TREES | SEARCHERS),
             **dict.fromkeys(("flags", "environment", "trials", "eta", "keep"), SCALARS | TREES),
             "max_resource": st.integers(-1, 30),
             "checkpoint_quota": SCALARS,

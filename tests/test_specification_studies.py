@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import rungwise as rw
-from rungwise import rankings
+from rungwise import rankings, searchers
 from rungwise.errors import InvalidArgumentError
 from rungwise.scripts import Script
 from rungwise.specification import load_function, read_space, read_study
-from rungwise.specification.choices import goal_of_metric
+from rungwise.specification.choices import SEARCHERS, goal_of_metric, searcher
 
 ROOT = Path(__file__).parents[1]
 
@@ -99,6 +99,9 @@ def test_all_a_study_can_say(tmp_path):
         seed: 3
         durability: full
         initial: [{lr: 2.0}]
+        transfer: [old.db, ../older.db]
+        leaders: 6
+        searcher: gp:startup=20
         study: out/digits.db
         flags: false
         environment: {SEED: "1"}
@@ -132,6 +135,9 @@ def test_all_a_study_can_say(tmp_path):
         "seed": 3,
         "durability": "full",
         "initial": [{"lr": 2}],
+        "transfer": [str(tmp_path / "old.db"), str(tmp_path / "../older.db")],
+        "leaders": 6,
+        "searcher": searchers.GP(startup=20),
         "study": str(tmp_path / "out/digits.db"),
         "scheduler": rw.PASHA(2, 200, 4, ranking=rankings.Soft(0.02)),
     }
@@ -166,6 +172,77 @@ def test_schedulers(tmp_path, text, recipe):
 
 def test_without_a_word_about_it_the_scheduler_is_not_given(tmp_path):
     assert "scheduler" not in study(tmp_path, "max_resource: 27")
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("random", searchers.RandomSearcher()),
+        ("sobol", searchers.Sobol()),
+        ("Sobol:3", searchers.Sobol(3)),
+        ("grid: points = 7 , seed=2", searchers.Grid(7, 2)),
+        ("kde:good=0.2", searchers.KDE(0.2)),
+        ("tpe", searchers.KDE()),
+        ("KDE", searchers.KDE()),
+        ("gp:20,points=200", searchers.GP(20, points=200)),
+        ("optuna:tpe", searchers.OptunaSearcher("tpe")),
+        ("optuna:gp", searchers.OptunaSearcher("gp")),
+        (
+            "optuna:tpe,multivariate=true",
+            searchers.OptunaSearcher("tpe", multivariate=True),
+        ),
+        ("optuna:my.module:make,n=3", searchers.OptunaSearcher("my.module:make", n=3)),
+        ("{type: gp, startup: 20}", searchers.GP(20)),
+        ("{type: RandomSearcher}", searchers.RandomSearcher()),
+        (
+            "{type: optuna, sampler: tpe, multivariate: true}",
+            searchers.OptunaSearcher("tpe", multivariate=True),
+        ),
+    ],
+)
+def test_searchers(tmp_path, text, made):
+    assert (
+        study(tmp_path, f"searcher: {text if text[0] == '{' else repr(text)}")["searcher"] == made
+    )
+    if text[0] != "{":
+        assert searcher(text) == made
+
+
+def test_every_searcher_has_a_name():
+    kinds = {name for name in searchers.__all__ if isinstance(getattr(searchers, name), type)}
+    # Protocols, what is composed in Python, and what simulate() makes by itself.
+    assert kinds - set(SEARCHERS.values()) == {*COMPOSED, "TPE"}
+
+
+COMPOSED = {"AmongRows", "History", "Initial", "Observed", "Searcher"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("gpp", "--searcher is 'gpp', but its name must be one of random, sobol, grid, kde, tpe"),
+        ("", "its name must be one of"),
+        ("gp:start=20", "did you mean 'startup'? the options of gp are startup, fit_points"),
+        ("gp:colour=blue", "but the options of gp are startup"),
+        ("gp:1,2,3,4,5", "the options of gp are"),
+        ("random:3", "random has no options"),
+        ("random:seed=3", "random has no options"),
+        ("gp:20,startup=30", "it must give 'startup' once"),
+        ("gp:startup=1", "startup of --searcher is 1, but it must be a whole number of at least 2"),
+        ("gp:startup=many", "startup of --searcher is 'many'"),
+        ("gp:startup=" + "9" * 5000, "the number must not be so long"),
+        ("optuna:nosuch", "sampler of --searcher is 'nosuch', but it must be one of tpe"),
+        ("optuna:tpe,self=1", "the options of optuna are"),
+    ],
+)
+def test_searchers_that_are_refused(text, told):
+    with pytest.raises(InvalidArgumentError) as caught:
+        searcher(text)
+    assert told in str(caught.value)
+
+
+def test_one_earlier_study_needs_no_list(tmp_path):
+    assert study(tmp_path, "transfer: old.db")["transfer"] == [str(tmp_path / "old.db")]
 
 
 @pytest.mark.parametrize(
@@ -214,6 +291,15 @@ def test_without_a_word_about_it_the_scheduler_is_not_given(tmp_path):
         ("ranking: {type: soft, epsilon: -1}", "ranking.epsilon (study.yaml, line 6) is -1"),
         ("ranking: {type: soft, eps: 1}", "did you mean 'epsilon'"),
         ("ranking: [soft]", "it must be one of noise"),
+        ("searcher: gpp", "searcher (study.yaml, line 6) is 'gpp', but its name must be one of"),
+        ("searcher: 3", "searcher (study.yaml, line 6) is 3, but it must be one of random"),
+        ("searcher: {startup: 3}", "type of searcher (study.yaml, line 6) is None"),
+        ("searcher: {type: gp, strtup: 3}", "did you mean 'startup'?"),
+        ("searcher: {type: gp, startup: 1}", "startup of searcher (study.yaml, line 6) is 1"),
+        ("searcher: {type: gp, startup: [1]}", "startup of searcher (study.yaml, line 6) is [1]"),
+        ("transfer: 3", "transfer (study.yaml, line 6) is 3, but it must be the name of a study"),
+        ("transfer: [a.db, {}]", "transfer[1] (study.yaml, line 6) is {}"),
+        ("leaders: 0", "leaders (study.yaml, line 6) is 0"),
     ],
 )
 def test_bad_studies_are_refused_with_their_place(tmp_path, text, told):

@@ -22,7 +22,7 @@ from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
 from rungwise.core.trials import State, Trial
 from rungwise.errors import InvalidArgumentError
-from rungwise.schedulers import ASHA, PASHA, Hyperband, RandomSearch, SuccessiveHalving
+from rungwise.schedulers import ASHA, PASHA, Hyperband, RandomSearch, Rush, SuccessiveHalving
 
 NAMES = {"asha": "ASHA", "random": "random search", "halving": "successive halving"}
 NAMES["hyperband"] = "Hyperband"
@@ -150,6 +150,8 @@ def _recipe(name: str, own: Recipe, furthest: int) -> Recipe:
     """A scheduler by name, as much like the study's own as it can be."""
     if name == "random":
         return RandomSearch(furthest)
+    while isinstance(own, Rush):  # what would have been without it
+        own = own.scheduler
     low, eta = getattr(own, "min_resource", 1), getattr(own, "eta", 3)
     if name == "halving":
         return SuccessiveHalving(low, furthest, eta)

@@ -143,15 +143,6 @@ def test_the_settings_of_the_paper_are_the_default():
 # -- what is refused, and what is left out ------------------------------------------------------
 
 
-def test_bayesian_optimisation_is_there_by_name(folder):
-    write_tiny(folder)
-    found = reproduce(["table1", "bo"], settings=ONE_WORKER)
-    (sentence,) = found.left_out
-    assert sentence.startswith("Bayesian optimisation (bo, the paper's table 3) was left out:")
-    with pytest.raises(InvalidArgumentError, match="model-based searcher"):
-        reproduce(["bo"], settings=ONE_WORKER)
-
-
 def test_an_experiment_without_a_benchmark_is_told(folder):
     write_tiny(folder)
     found = reproduce(["all"], settings=ONE_WORKER)

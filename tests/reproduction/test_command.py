@@ -95,7 +95,6 @@ def test_a_file_in_the_way_is_refused(folder, tmp_path):
         (["table1", "--protocol", "theirs"], "--protocol is 'theirs'"),
         (["table1", "--seeds", "3"], "--quick is one seed"),
         (["table1", "--benchmark", "nope"], "installed are: tiny"),
-        (["bo"], "model-based searcher"),
     ],
 )
 def test_mistakes_are_told(folder, words, error):
@@ -145,6 +144,25 @@ def test_settings_reach_the_run(folder, monkeypatch):
     assert own == command.cores()
     assert (default.seeds, default.configs, default.workers) == (5, 256, 4)
     assert (default.protocols, default.nearest) == (("paper", "ours"), False)
+    assert not default.everywhere
+
+
+def test_both_protocols_are_for_bo_too_where_they_are_asked_for(folder, monkeypatch):
+    write_tiny(folder)
+    seen = []
+
+    def run(*_, settings, **__):
+        seen.append((settings.protocols, settings.everywhere))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run", run)
+    for words in ([], ["--protocol", "both"], ["--protocol", "ours"]):
+        CliRunner().invoke(APP, ["bo", *words])
+    assert seen == [
+        (("paper", "ours"), False),
+        (("paper", "ours"), True),
+        (("ours",), False),
+    ]
 
 
 def test_help_explains_every_option():
@@ -156,6 +174,7 @@ def test_help_explains_every_option():
         "table1",
         "rankings",
         "granularity",
+        "the extras bo and optuna",
         "--nearest",
         "paper: as in the authors' code",
     ):

@@ -21,6 +21,9 @@ SOURCES = {
     "AsyncHyperband": "rw.AsyncHyperband(max_resource=27)",
     "OneEpoch": "rw.FixedResource(1)",
     "RandomSearch": "rw.RandomSearch(max_resource=27)",
+    "RushPasha": "rw.Rush(rw.PASHA(max_resource=27), priors=4)",
+    "RushStopping": "rw.Rush(rw.PASHA(max_resource=27, variant='stopping'), priors=4)",
+    "RushHyperband": "rw.Rush(rw.Hyperband(max_resource=27), priors=4)",
 }
 
 for name, source in SOURCES.items():

@@ -98,6 +98,58 @@ class Averaging:
         return space.sample(rng) if np.isfinite(best) else {}
 
 
+@dataclass
+class Waiting:
+    """Proposes nothing while anybody is under way."""
+
+    def propose(self, space, history, rng):
+        busy = any(not trial.losses for trial in history)
+        return None if busy else RandomSearcher().propose(space, history, rng)
+
+
+@dataclass
+class Expecting:
+    """Takes it that everybody has reported twice."""
+
+    def propose(self, space, history, rng):
+        assert all(trial.losses[1] for trial in history)
+        return space.sample(rng)
+
+
+@dataclass
+class Normalising:
+    """Stumbles over what is infinite."""
+
+    def propose(self, space, history, rng):
+        with np.errstate(all="ignore"):
+            spread = np.std([trial.losses[0] for trial in history if trial.losses])
+        return space.sample(rng) if np.isfinite(spread) else {}
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """Is another searcher when it has been in a file."""
+
+    shift: int = 0
+
+    def __post_init__(self):
+        object.__setattr__(self, "shift", self.shift + 1)
+
+    def propose(self, space, history, rng):
+        seeds = np.random.default_rng([self.shift, len(history)])
+        return RandomSearcher().propose(space, history, seeds)
+
+
+def test_the_suite_fails_a_searcher_that_a_file_changes():
+    kept = suite(Behaving)
+    type(kept).types = (Behaving,)
+    kept.test_is_kept_by_a_study_file()
+    changed = suite(Forgetting)
+    type(changed).types = (Forgetting,)
+    with pytest.raises(AssertionError):
+        changed.test_is_kept_by_a_study_file()
+
+
 @pytest.mark.parametrize(
     ("searcher_type", "test", "arguments"),
     [
@@ -115,6 +167,10 @@ class Averaging:
         (Averaging, "test_works_when_nothing_was_reported_yet", []),
         (Averaging, "test_works_when_every_loss_is_infinite", []),
         (Averaging, "test_works_when_every_trial_failed", []),
+        (Waiting, "test_proposes_to_several_workers_at_once", [mixed_space]),
+        (Repeating, "test_proposes_to_several_workers_at_once", [tiny_space]),
+        (Expecting, "test_works_with_trials_at_several_levels", []),
+        (Normalising, "test_works_when_some_are_broken_and_the_rest_is_the_same", []),
     ],
 )
 def test_the_suite_fails(searcher_type, test, arguments):

@@ -245,6 +245,7 @@ def test_a_failed_fit_is_told_and_the_proposal_is_random(monkeypatch):
         history.add({"x": float(x)}, float(x))
     with pytest.warns(rw.ModelWarning, match="not positive definite.*random"):
         config = GP().propose(LINE, history, np.random.default_rng(3))
+    GP().propose(LINE, history, np.random.default_rng(4))  # told once
     assert config == RandomSearcher().propose(LINE, history, np.random.default_rng(3))
 
 

@@ -32,7 +32,8 @@ Experiments = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="EXPERIMENT",
-        help=f"Which experiments: {ALL} (the default) or some of {', '.join(EXPERIMENTS)}.",
+        help=f"Which experiments: {ALL} (the default: all but bo, which takes tens of minutes) or "
+        f"some of {', '.join(EXPERIMENTS)}.",
         show_default=False,
     ),
 ]
@@ -65,10 +66,11 @@ Processes = Annotated[
     ),
 ]
 ProtocolName = Annotated[
-    str,
+    str | None,
     typer.Option(
         help="paper: as in the authors' code (end when the last configuration starts, promote by "
-        "quantile, check after every report); ours: the defaults of rungwise; or both."
+        "quantile, check after every report); ours: the defaults of rungwise; or both.",
+        show_default="both; for bo, paper",
     ),
 ]
 Out = Annotated[
@@ -99,7 +101,7 @@ def reproduce(
     configs: Configs = 256,
     workers: Workers = 4,
     processes: Processes = None,
-    protocol: ProtocolName = BOTH,
+    protocol: ProtocolName = None,
     out: Out = None,
     nearest: Nearest = False,
     quick: Quick = False,
@@ -123,18 +125,24 @@ def reproduce(
     epochs: one, two, three or five epochs for every configuration.
 
     granularity: whole epochs or finer. lcbench: its 35 data sets, a line each.
+
+    bo: searchers instead of random sampling, and Optuna (the paper's table 3).
+
+    It needs the extras bo and optuna and tens of minutes, so it is not part of all.
     """
     if quick and seeds is not None:
         raise InvalidArgumentError("--seeds", seeds, "--quick is one seed: give one of the two")
-    one_of("--protocol", protocol, (*PROTOCOLS, BOTH))
+    if protocol is not None:
+        one_of("--protocol", protocol, (*PROTOCOLS, BOTH))
     names = tuple(experiments or (ALL,))
     settings = Settings(
         experiments=names,
-        protocols=tuple(PROTOCOLS) if protocol == BOTH else (protocol,),
+        protocols=tuple(PROTOCOLS) if protocol in (None, BOTH) else (protocol,),
         seeds=1 if quick else 5 if seeds is None else seeds,
         configs=configs,
         workers=workers,
         nearest=nearest,
+        everywhere=protocol == BOTH,
     )
     folder = None if out is None else _ready(out)
     try:

@@ -46,6 +46,24 @@ Scheduler = Annotated[
 Ranking = Annotated[
     str | None, typer.Option(help="PASHA's criterion: noise:90, soft:0.02, leader, ….")
 ]
+Searcher = Annotated[
+    str | None,
+    typer.Option(
+        help="Who proposes configurations, NAME or NAME:option,…: random (the default), sobol, "
+        "grid (grid:points=7), kde or tpe (near what was good: BOHB), gp (Bayesian optimisation, "
+        "gp:startup=20; rungwise[bo]), optuna (optuna:tpe, optuna:cmaes, …; rungwise[optuna])."
+    ),
+]
+Transfer = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="An earlier study file; may be repeated. Its leaders are tried first, and others go "
+        "on beyond a rung only if they are as good there as the best of them."
+    ),
+]
+Leaders = Annotated[
+    int | None, typer.Option(help="How many leaders --transfer takes at most, in all; 4 if not.")
+]
 Trials = Annotated[int | None, typer.Option(help="How many configurations; 256 if nothing else.")]
 Workers = Annotated[str | None, typer.Option(help="How many train at a time, or auto.")]
 StudyPath = Annotated[
@@ -84,6 +102,9 @@ def tune(
     eta: Eta = None,
     scheduler: Scheduler = None,
     ranking: Ranking = None,
+    searcher: Searcher = None,
+    transfer: Transfer = None,
+    leaders: Leaders = None,
     trials: Trials = None,
     workers: Workers = None,
     study: StudyPath = None,
@@ -111,6 +132,8 @@ def tune(
     rungwise tune study.yaml
 
     rungwise tune train.py --space space.yaml --metric accuracy --max-resource 200
+
+    rungwise tune train.py --space space.yaml --metric accuracy --transfer last-week.db
     """
     given: dict[str, Any] = {
         "metric": metric,
@@ -119,6 +142,9 @@ def tune(
         "trials": trials,
         "workers": _number_or_word(workers),
         "study": study,
+        "searcher": None if searcher is None else choices.searcher(searcher),
+        "transfer": transfer or None,
+        "leaders": leaders,
         "seed": seed,
         "finish": finish,
         "seconds": seconds,

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rungwise.benchmarks import installed, store
 from rungwise.benchmarks.card import Card
 from rungwise.core.checks import must_be, one_of, whole
-from rungwise.errors import InvalidArgumentError, TableError
-from rungwise.reproduction import running
-from rungwise.reproduction.experiments import ALL, EXPERIMENTS, chosen, plan, unfit
+from rungwise.errors import InvalidArgumentError, MissingExtraError, TableError
+from rungwise.reproduction import extras, running, wording
+from rungwise.reproduction.experiments import (
+    ALL,
+    EXPERIMENTS,
+    Experiment,
+    chosen,
+    plan,
+    protocols_for,
+    unfit,
+)
+from rungwise.reproduction.methods import METHODS
 from rungwise.reproduction.notes import remarks_of
 from rungwise.reproduction.outcomes import everything, report_of
 from rungwise.reproduction.protocols import PROTOCOLS
@@ -30,7 +40,8 @@ def reproduce(
     The same arguments give the same result, whatever the number of processes.
 
     Args:
-        experiments: names from :data:`rungwise.reproduction.EXPERIMENTS`, or ``"all"``.
+        experiments: names from :data:`rungwise.reproduction.EXPERIMENTS`, or ``"all"``, which is
+            all but ``"bo"``: that takes tens of minutes, and needs the extra ``rungwise[bo]``.
         benchmarks: names of installed benchmarks; all of them by default, and then LCBench's 35
             are in the experiment that is about them only.
         settings: seeds, configurations, workers and protocols; the paper's by default. The
@@ -45,6 +56,9 @@ def reproduce(
     if not names:
         raise InvalidArgumentError("experiments", experiments, "there must be one at least")
     settings = _checked(Settings(names) if settings is None else settings, names)
+    for name in names:
+        if not extras.is_there(EXPERIMENTS[name].extra):
+            raise MissingExtraError(f"the experiment {name}", EXPERIMENTS[name].extra)
     cards = _cards(benchmarks)
     pairs = plan(names, list(cards.values()), everything=benchmarks is None)
     left_out = _left_out(experiments, names, cards, {experiment.name for experiment, _ in pairs})
@@ -54,7 +68,7 @@ def reproduce(
     outcomes = running.run(chunks, processes=processes, progress=progress)
     used = {card.name: card for _, card in pairs}
     return Reproduction(
-        sections=tuple(sections_of(pairs, settings.protocols, outcomes)),
+        sections=tuple(sections_of(pairs, settings, outcomes)),
         outcomes=tuple(outcomes),
         benchmarks=used,
         settings=settings,
@@ -94,13 +108,16 @@ def _checked(settings: Settings, names: tuple[str, ...]) -> Settings:
         raise InvalidArgumentError("protocols", settings.protocols, "there must be one at least")
     for protocol in settings.protocols:
         one_of("protocol", protocol, tuple(PROTOCOLS))
-    return Settings(
+    protocols = tuple(name for name in PROTOCOLS if name in settings.protocols)
+    settings = replace(settings, protocols=protocols)
+    used = {one for name in names for one in protocols_for(EXPERIMENTS[name], settings)}
+    return replace(
+        settings,
         experiments=names,
-        protocols=tuple(name for name in PROTOCOLS if name in settings.protocols),
+        protocols=tuple(name for name in protocols if name in used),
         seeds=whole("seeds", settings.seeds, at_least=1),
         configs=whole("configs", settings.configs, at_least=2),
         workers=whole("workers", settings.workers, at_least=1),
-        nearest=settings.nearest,
     )
 
 
@@ -127,11 +144,11 @@ def _left_out(
 ) -> tuple[str, ...]:
     """Why an experiment was not run at all, or not on a benchmark where it was asked for."""
     sentences = []
-    for name in names:
-        experiment = EXPERIMENTS[name]
+    for name, experiment in EXPERIMENTS.items():
         title = f"{experiment.title} ({', '.join(filter(None, (name, experiment.whereabouts)))})"
-        if experiment.missing and not experiment.methods:
-            sentences.append(f"{title} was left out: {experiment.missing}.")
+        if name not in names:
+            if ALL in asked:
+                sentences.append(f"{title} was left out: {experiment.apart}.")
         elif name == "lcbench" and name not in run:
             why = (
                 "none of these benchmarks is of LCBench; `rungwise benchmark fetch lcbench` gets it"
@@ -142,8 +159,20 @@ def _left_out(
             why = "; ".join(sorted(reasons)) or "no benchmark for it is installed"
             sentences.append(f"{title} was left out: {why}.")
         elif name in asked:
+            sentences += _without_extras(experiment, title)
             for card in cards.values():
                 if unfit(experiment, card):
                     reason = unfit(experiment, card)
                     sentences.append(f"{title} was left out on {card.name}: {reason}.")
     return tuple(sentences)
+
+
+def _without_extras(experiment: Experiment, title: str) -> Iterator[str]:
+    """Methods that need what is not installed."""
+    lacking: dict[str, list[str]] = {}
+    for method in (METHODS[name] for name in experiment.methods):
+        if not extras.is_there(method.extra):
+            lacking.setdefault(method.extra, []).append(method.label)
+    for extra, labels in lacking.items():
+        why = f"they need an extra: pip install 'rungwise[{extra}]'"
+        yield f"Of {title}, {wording.listed(labels)} were left out: {why}."

@@ -1,7 +1,6 @@
 """The experiments of the paper: which methods are compared, and where the paper has its figures.
 
-Bayesian optimisation is here by name only: a searcher adds its methods to
-:mod:`rungwise.reproduction.methods` and their names to ``methods`` below, and nothing else.
+A new method goes to :mod:`rungwise.reproduction.methods` and its name to ``methods`` below.
 """
 
 from __future__ import annotations
@@ -12,12 +11,15 @@ from types import MappingProxyType
 
 from rungwise.benchmarks.card import Card
 from rungwise.errors import InvalidArgumentError
-from rungwise.reproduction.methods import METHODS, Method
+from rungwise.reproduction import extras
+from rungwise.reproduction.methods import METHODS, PEER, Method
 from rungwise.reproduction.paper import LCBENCH, number_of
+from rungwise.reproduction.protocols import PAPER
+from rungwise.reproduction.results import Settings
 from rungwise.reproduction.wording import listed
 
 ALL = "all"
-"""The word for every experiment."""
+"""The word for every experiment that is run unless others are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,9 @@ class Experiment:
         methods: the names of the methods, in the paper's order.
         tables: the labels of the paper's tables with their figures.
         labels: what a method is called in this comparison, where not as elsewhere.
-        missing: why it cannot be run, where it cannot.
+        apart: why it is run only where it is named, and under the paper's protocol unless another
+            is asked for; empty for all others.
+        extra: the extra of rungwise without which there is no point in it.
     """
 
     name: str
@@ -38,7 +42,8 @@ class Experiment:
     methods: tuple[str, ...]
     tables: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
-    missing: str = ""
+    apart: str = ""
+    extra: str = ""
 
     def label(self, method: Method) -> str:
         """What a method is called in this comparison."""
@@ -120,9 +125,14 @@ _EXPERIMENTS = (
     Experiment(
         "bo",
         "Bayesian optimisation",
-        (),
+        (
+            *("asha", "pasha", "asha-bo", "pasha-bo", "asha-kde", "pasha-kde"),
+            *("asha-tpe", "pasha-tpe", PEER),
+        ),
         ("nasbench_BO",),
-        missing="it needs a model-based searcher, and rungwise.searchers has none yet",
+        {"asha": "ASHA, random", "pasha": "PASHA, random"},
+        apart="it takes tens of minutes, so it is run only by name (rungwise reproduce bo)",
+        extra="bo",
     ),
 )
 
@@ -133,12 +143,34 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
 
 
 def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """The experiments of these names, in the order they are reported; ``"all"`` is every one."""
+    """The experiments of these names, in the order they are reported.
+
+    ``"all"`` is every one that is not run by name only.
+    """
     for name in names:
         if name != ALL and name not in EXPERIMENTS:
             rule = f"it must be {ALL} or one of {', '.join(EXPERIMENTS)}"
             raise InvalidArgumentError("experiment", name, rule)
-    return tuple(name for name in EXPERIMENTS if ALL in names or name in names)
+    return tuple(
+        name
+        for name, experiment in EXPERIMENTS.items()
+        if name in names or (ALL in names and not experiment.apart)
+    )
+
+
+def shortest(names: Sequence[str]) -> tuple[str, ...]:
+    """The fewest words that :func:`chosen` gives these experiments for."""
+    usual = chosen((ALL,))
+    if not set(usual) <= set(names):
+        return tuple(names)
+    return (ALL, *(name for name in names if name not in usual))
+
+
+def protocols_for(experiment: Experiment, settings: Settings) -> tuple[str, ...]:
+    """The protocols that an experiment is run under."""
+    if experiment.apart and not settings.everywhere and PAPER.name in settings.protocols:
+        return (PAPER.name,)
+    return settings.protocols
 
 
 def points_per_epoch(card: Card) -> int:
@@ -155,6 +187,8 @@ def unfit(experiment: Experiment, card: Card) -> str:
         return "its curves end before the first epoch does"
     if experiment.name == "lcbench" and not card.name.startswith(LCBENCH):
         return "it is no data set of LCBench"
+    if experiment.name == "bo" and card.space is None:
+        return "its table has no search space to search in"
     return ""
 
 
@@ -180,6 +214,10 @@ def plan(
 
 
 def methods_for(experiment: Experiment, card: Card) -> list[Method]:
-    """The methods of an experiment that a benchmark is long enough for."""
+    """The methods of an experiment that a benchmark is long enough for, and that are installed."""
     methods = (METHODS[name] for name in experiment.methods)
-    return [method for method in methods if method.at_least <= card.resources]
+    return [
+        method
+        for method in methods
+        if method.at_least <= card.resources and extras.is_there(method.extra)
+    ]

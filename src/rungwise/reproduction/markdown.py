@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rungwise.display.text import counted
-from rungwise.reproduction import summary
-from rungwise.reproduction.experiments import ALL, EXPERIMENTS
+from rungwise.reproduction import summary, wording
+from rungwise.reproduction.experiments import EXPERIMENTS, shortest
 from rungwise.reproduction.grids import Grid, grids
 from rungwise.reproduction.paper import LCBENCH
 from rungwise.reproduction.protocols import PROTOCOLS
@@ -49,13 +49,14 @@ def markdown(reproduction: Reproduction) -> str:
 def command(settings: Settings) -> str:
     """The command that gives this page."""
     default = Settings(settings.experiments)
-    everything = tuple(EXPERIMENTS) == settings.experiments
-    words = ["rungwise reproduce", *((ALL,) if everything else settings.experiments)]
+    words = ["rungwise reproduce", *shortest(settings.experiments)]
     for name in ("seeds", "configs", "workers"):
         if getattr(settings, name) != getattr(default, name):
             words += [f"--{name}", str(getattr(settings, name))]
     if settings.protocols != default.protocols:
         words += ["--protocol", settings.protocols[0]]
+    elif settings.everywhere:
+        words += ["--protocol", "both"]
     return " ".join([*words, *(["--nearest"] if settings.nearest else [])])
 
 
@@ -65,8 +66,8 @@ def _introduction(settings: Settings) -> Iterator[str]:
         f"`{command(settings)}` on the benchmarks below. "
         f"{settings.configs} configurations, {settings.workers} workers, "
         f"{counted(settings.seeds, 'scheduler seed')} × the training seeds of the table; every "
-        "figure is mean ± population standard deviation over these runs. All methods see the same "
-        "samples. The same command gives the same page, byte for byte."
+        "figure is mean ± population standard deviation over these runs. "
+        f"{wording.who_sees_what(settings)} The same command gives the same page, byte for byte."
     )
     yield ""
     for name in settings.protocols:

@@ -24,12 +24,17 @@ from rungwise.rankings import (
     SoftMedian,
     SoftSigma,
 )
+from rungwise.reproduction import optuna_peer
 from rungwise.reproduction.protocols import Protocol
 from rungwise.schedulers import ASHA, PASHA, FixedResource
+from rungwise.searchers import GP, KDE, OptunaSearcher, Searcher
 from rungwise.simulation import Best, SimulationResult, simulate
 
 ETA = 3
 """The reduction factor of the paper, where it is not what is compared."""
+
+PEER = "optuna"
+"""The name of Optuna's own study, whose scheduler is its own as well."""
 
 Maker = Callable[[int, Protocol], Recipe]
 """(the table's length, the protocol) → a recipe."""
@@ -45,6 +50,7 @@ class Case:
         protocol: how the study is run.
         workers: how many configurations train at a time.
         seed: the scheduler's seed.
+        on_progress: called with (trials drawn, trials in all) after every report, if given.
     """
 
     table: Table
@@ -52,10 +58,11 @@ class Case:
     protocol: Protocol
     workers: int
     seed: int
+    on_progress: Callable[[int, int], None] | None = None
 
 
 Player = Callable[[Case], SimulationResult]
-"""Runs one study. A method with a searcher of its own is a player of its own."""
+"""Runs one study."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,9 @@ class Method:
         reference: the method that its speed-up is told against.
         at_least: how many resources a table must have for it.
         coarse: whether it sees whole epochs only, on tables that are recorded more finely.
+        plain: of a method that chooses itself what it draws, the one that draws at random and is
+            otherwise the same; empty where the sample is given.
+        extra: the extra of rungwise that it needs.
     """
 
     name: str
@@ -77,19 +87,23 @@ class Method:
     reference: str = "asha"
     at_least: int = 1
     coarse: bool = False
+    plain: str = ""
+    extra: str = ""
 
 
-def scheduled(make: Maker) -> Player:
-    """A player that runs a recipe over the sample."""
+def scheduled(make: Maker, searcher: Searcher | None = None) -> Player:
+    """A player that runs a recipe over the sample, or over as many rows that a searcher chooses."""
 
     def play(case: Case) -> SimulationResult:
         return simulate(
             case.table,
             make(case.table.resources, case.protocol),
-            trials=case.sample,
+            trials=case.sample if searcher is None else len(case.sample),
+            searcher=searcher,
             workers=case.workers,
             seed=case.seed,
             finish=case.protocol.finish,
+            on_progress=case.on_progress,
         )
 
     return play
@@ -103,16 +117,22 @@ def at_random(case: Case) -> SimulationResult:
     return SimulationResult(Best(row, float("nan"), 0), 0.0, 0, 0, 0, [], [(0, 0)], [], why, rows)
 
 
-def asha(eta: int = ETA, share: int = 1) -> Player:
+def asha(eta: int = ETA, share: int = 1, searcher: Searcher | None = None) -> Player:
     """ASHA up to the end of the table, or to a share of it."""
     return scheduled(
         lambda resources, protocol: ASHA(
             max_resource=resources // share, eta=eta, promote=protocol.promote
-        )
+        ),
+        searcher,
     )
 
 
-def pasha(ranking: Ranking | None = None, eta: int = ETA, share: int = 1) -> Player:
+def pasha(
+    ranking: Ranking | None = None,
+    eta: int = ETA,
+    share: int = 1,
+    searcher: Searcher | None = None,
+) -> Player:
     """PASHA with a criterion, the paper's by default."""
     criterion = Noise() if ranking is None else ranking
     return scheduled(
@@ -122,7 +142,8 @@ def pasha(ranking: Ranking | None = None, eta: int = ETA, share: int = 1) -> Pla
             ranking=criterion,
             promote=protocol.promote,
             check=protocol.check,
-        )
+        ),
+        searcher,
     )
 
 
@@ -170,6 +191,21 @@ def _percentiles() -> Iterable[Method]:
         yield Method(f"noise-{percentile}", f"PASHA N={percentile}%", play)
 
 
+def _searched() -> Iterable[Method]:
+    """Table 3, where the searcher is MOBSTER, and others beside it."""
+    searchers: Sequence[tuple[str, str, Searcher, str]] = (
+        ("bo", "GP", GP(), "bo"),
+        ("kde", "KDE", KDE(), ""),
+        ("tpe", "Optuna's TPE", OptunaSearcher("tpe"), "optuna"),
+    )
+    for name, label, searcher, extra in searchers:
+        reference = f"asha-{name}"
+        for plain, play in (("asha", asha(searcher=searcher)), ("pasha", pasha(searcher=searcher))):
+            title = f"{plain.upper()} + {label}"
+            yield Method(f"{plain}-{name}", title, play, reference, plain=plain, extra=extra)
+    yield Method(PEER, "Optuna's Hyperband", optuna_peer.play, plain="asha", extra="optuna")
+
+
 def _methods() -> Iterable[Method]:
     yield Method("asha", "ASHA", asha())
     yield Method("pasha", "PASHA", pasha())
@@ -183,6 +219,7 @@ def _methods() -> Iterable[Method]:
     yield Method("pasha-quarter", "PASHA, a quarter", pasha(share=4), "asha-quarter", at_least=4)
     yield Method("asha-coarse", "ASHA, whole epochs", asha(), "asha-coarse", coarse=True)
     yield Method("pasha-coarse", "PASHA, whole epochs", pasha(), "asha-coarse", coarse=True)
+    yield from _searched()
 
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _methods()})

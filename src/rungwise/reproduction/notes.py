@@ -7,22 +7,14 @@ for every benchmark and every method. Nobody chooses what is said.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-
-import numpy as np
 
 from rungwise.benchmarks.card import Card
-from rungwise.reproduction import paper, wording
+from rungwise.reproduction import comparing, paper, searching, wording
+from rungwise.reproduction.comparing import Runs
 from rungwise.reproduction.experiments import points_per_epoch
 from rungwise.reproduction.methods import METHODS
 from rungwise.reproduction.outcomes import report_of
-from rungwise.reproduction.results import Outcome, Rival, Row, Section, Settings
-
-Runs = Mapping[str, Sequence[Outcome]]
-"""The runs of a section by method, all in the same order of seeds."""
-
-ROUNDING = 1e-12
-"""A difference of final values that is none."""
+from rungwise.reproduction.results import Rival, Row, Section, Settings
 
 LESS = 0.99
 """Below this share of PASHA's runtime a method took less time; what rounds to all of it did not."""
@@ -44,6 +36,7 @@ def notes_of(section: Section, runs: Runs, *, part: str = "") -> tuple[str, ...]
         notes.append(_most_speedup(section))
     if section.experiment in ("resources", "granularity"):
         notes += _more_rungs(section, runs)
+    notes += searching.notes_of(section, runs)
     notes += _untrained(section, runs)
     notes += _without_regret(section, runs)
     notes += [part] if part else _beside_the_paper(section)
@@ -62,9 +55,9 @@ def rivals_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
     for row in section.rows:
         if not row.spent.mean:
             continue
-        gain, error = _paired(section, runs[row.method], runs["pasha"])
+        gain, error = comparing.paired(section, runs[row.method], runs["pasha"])
         share = _share(row, pasha)
-        if row is not pasha and share < LESS and gain >= -_margin(error):
+        if row is not pasha and share < LESS and gain >= -comparing.margin(error):
             found.append(Rival(row.method, row.label, gain, error, share))
     return tuple(found)
 
@@ -76,8 +69,8 @@ def ahead_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
         asha = section.row(METHODS[row.method].reference)
         if asha is None:
             continue
-        gain, error = _paired(section, runs[asha.method], runs[row.method])
-        if gain > _margin(error):
+        gain, error = comparing.paired(section, runs[asha.method], runs[row.method])
+        if gain > comparing.margin(error):
             found.append(Rival(asha.method, asha.label, gain, error, _share(asha, row)))
     return tuple(found)
 
@@ -89,7 +82,7 @@ def losses_of(section: Section) -> tuple[str, ...]:
     pasha = section.row("pasha")
     if pasha is not None and section.rivals:
         told = [
-            f"{rival.label} ({_gain(section, rival.gain, rival.error)}, "
+            f"{rival.label} ({comparing.told(section, rival.gain, rival.error)}, "
             f"{wording.percent(rival.time_share)} of its time)"
             for rival in section.rivals
         ]
@@ -158,44 +151,17 @@ def _pair(section: Section, row: Row, runs: Runs) -> str:
 
 
 def _against(section: Section, row: Row, other: Row, runs: Runs) -> str:
-    """A method against another on the same samples."""
-    gain = _gain(section, *_paired(section, runs[row.method], runs[other.method]))
+    """A method against another on the same samples, or with the same seeds."""
+    searched = any(METHODS[one.method].plain for one in (row, other))
+    how = "with the same seeds" if searched else "on the same samples"
+    gain = comparing.told(section, *comparing.paired(section, runs[row.method], runs[other.method]))
     faster = other.seconds.mean / row.seconds.mean if row.seconds.mean else None
     speed = "" if faster is None else f", {wording.speedup(faster)} the speed"
     return (
-        f"{row.label} against {other.label} on the same samples: {gain}{speed}; "
+        f"{row.label} against {other.label} {how}: {gain}{speed}; "
         f"{wording.percent(row.better_share.mean)} of the sampled configurations end better than "
         f"its choice ({other.label}: {wording.percent(other.better_share.mean)})."
     )
-
-
-def _gain(section: Section, gain: float, error: float) -> str:
-    """``0.31 points worse, standard error 0.12 points``."""
-    if gain == 0:
-        return "equally good"
-    told = f"{wording.difference(section, gain)} {'better' if gain > 0 else 'worse'}"
-    if math.isnan(error):
-        return told
-    return f"{told}, standard error {wording.difference(section, error)}"
-
-
-def _paired(
-    section: Section, mine: Sequence[Outcome], theirs: Sequence[Outcome]
-) -> tuple[float, float]:
-    """(mean gain, its standard error) over runs with the same seeds; above 0, mine is better."""
-    sign = 1.0 if section.final_goal == "max" else -1.0
-    gains = sign * np.array(
-        [one.final - other.final for one, other in zip(mine, theirs, strict=True)]
-    )
-    error = float(gains.std(ddof=1) / math.sqrt(gains.size)) if gains.size > 1 else math.nan
-    gain = float(gains.mean())
-    return (gain if abs(gain) > ROUNDING else 0.0), error
-
-
-def _margin(error: float) -> float:
-    """A standard error, for comparisons; none with a single run."""
-    # With one differing run gain and error are equal but for rounding: that is still within it.
-    return 0.0 if math.isnan(error) else error * (1 + 1e-9)
 
 
 def _share(row: Row, pasha: Row) -> float:

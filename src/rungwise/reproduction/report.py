@@ -200,7 +200,7 @@ def _introduction(page: Page, reproduction: Reproduction) -> None:
     page.text(
         "The evaluation of the PASHA paper (Bohdal et al., ICLR 2023) on the benchmarks below, "
         "its figures beside ours where it has any. Figures are mean ± population standard "
-        "deviation over all runs; all methods see the same samples."
+        f"deviation over all runs. {wording.who_sees_what(settings)}"
     )
     seeds = counted(settings.seeds, "scheduler seed")
     protocols = [(f"protocol {name}", PROTOCOLS[name].told) for name in settings.protocols]

@@ -42,9 +42,11 @@ class Outcome:
         seconds: how long the study took.
         max_resource: how far the furthest configuration was trained.
         spent: the resource trained in total.
-        better_share: the share of the sampled configurations that end better than the chosen one.
+        better_share: the share of the sampled configurations that end better than the chosen one;
+            the sample is the one drawn at random, also where a searcher drew others.
         regret: (best − chosen) / (best − median) of the sample's final values: 0 is the best of
-            the sample, 1 the median; NaN where best and median are equal and chosen is worse.
+            the sample, 1 the median, below 0 is better than all of it; NaN where best and median
+            are equal and chosen is not.
     """
 
     benchmark: str
@@ -131,7 +133,7 @@ class Rival:
     Attributes:
         method: the name of the method.
         label: the method as the paper writes it.
-        gain: how much better its final value is on average over the same samples; may be below 0.
+        gain: how much better its final value is on average over the same seeds; may be below 0.
         error: the standard error of the gain; NaN with a single run.
         time_share: its mean runtime / PASHA's; infinite where PASHA took no time.
     """
@@ -183,7 +185,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How it was run. How many processes ran it is not part of it: it changes nothing."""
+    """How it was run. How many processes ran it is not part of it: it changes nothing.
+
+    Attributes:
+        experiments: their names.
+        protocols: the names of the protocols.
+        seeds: how many scheduler seeds.
+        configs: how many configurations a study draws.
+        workers: how many of them train at a time.
+        nearest: whether every benchmark is asked by the nearest neighbour.
+        everywhere: whether experiments that are run by name only have all these protocols too; by
+            default they have the paper's only, where that is among them.
+    """
 
     experiments: tuple[str, ...]
     protocols: tuple[str, ...] = ("paper", "ours")
@@ -191,6 +204,7 @@ class Settings:
     configs: int = 256
     workers: int = 4
     nearest: bool = False
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

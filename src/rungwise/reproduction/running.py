@@ -20,12 +20,16 @@ from rungwise.benchmarks import installed
 from rungwise.benchmarks.card import Card
 from rungwise.core.checks import whole
 from rungwise.errors import RungwiseError
-from rungwise.reproduction.experiments import Experiment, methods_for
+from rungwise.reproduction.experiments import Experiment, methods_for, protocols_for
+from rungwise.reproduction.methods import METHODS
 from rungwise.reproduction.results import Outcome, Settings
 from rungwise.reproduction.studies import Chunk, Load, Shelf, run_chunk
 
 Progress = Callable[[int, int], None]
 """Is told (studies done, studies in all)."""
+
+Runs = tuple[tuple[str, str], ...]
+"""(method, protocol) of studies."""
 
 SURROGATE = "1-nn"
 """What a card's details give as surrogate where any configuration of the space may be asked."""
@@ -47,13 +51,14 @@ def chunks_of(pairs: Sequence[tuple[Experiment, Card]], settings: Settings) -> l
     for experiment, card in pairs:
         runs = needed.setdefault(card.name, {})
         for method in methods_for(experiment, card):
-            runs.update(dict.fromkeys((method.name, name) for name in settings.protocols))
+            protocols = protocols_for(experiment, settings)
+            runs.update(dict.fromkeys((method.name, name) for name in protocols))
     return [
         Chunk(
             benchmark=name,
             table_seed=table_seed,
             seed=seed,
-            runs=tuple(runs),
+            runs=part,
             configs=settings.configs,
             workers=settings.workers,
             nearest=uses_nearest(cards[name], settings),
@@ -61,7 +66,16 @@ def chunks_of(pairs: Sequence[tuple[Experiment, Card]], settings: Settings) -> l
         for name, runs in needed.items()
         for table_seed in range(len(cards[name].seeds))
         for seed in range(settings.seeds)
+        for part in _parts(tuple(runs))
     ]
+
+
+def _parts(runs: Runs) -> Iterator[Runs]:
+    """Those over the same sample together, since they are quick, and each with a searcher alone."""
+    quick = tuple(run for run in runs if not METHODS[run[0]].plain)
+    if quick:
+        yield quick
+    yield from ((run,) for run in runs if run not in quick)
 
 
 def run(

@@ -7,25 +7,23 @@ from dataclasses import replace
 
 from rungwise.benchmarks.card import Card
 from rungwise.reproduction import paper
-from rungwise.reproduction.experiments import Experiment, methods_for
+from rungwise.reproduction.experiments import Experiment, methods_for, protocols_for
 from rungwise.reproduction.methods import Method
 from rungwise.reproduction.notes import ahead_of, losses_of, notes_of, part_of, rivals_of
 from rungwise.reproduction.outcomes import figure, report_of
-from rungwise.reproduction.results import Outcome, PaperRow, Row, Section
+from rungwise.reproduction.results import Outcome, PaperRow, Row, Section, Settings
 
 Pairs = Sequence[tuple[Experiment, Card]]
 
 
-def sections_of(
-    pairs: Pairs, protocols: Sequence[str], outcomes: Sequence[Outcome]
-) -> Iterator[Section]:
+def sections_of(pairs: Pairs, settings: Settings, outcomes: Sequence[Outcome]) -> Iterator[Section]:
     """The sections of a plan, from its outcomes."""
     runs: dict[tuple[str, str], dict[str, list[Outcome]]] = {}
     for outcome in outcomes:
         methods = runs.setdefault((outcome.benchmark, outcome.protocol), {})
         methods.setdefault(outcome.method, []).append(outcome)
     for experiment, card in pairs:
-        for protocol in protocols:
+        for protocol in protocols_for(experiment, settings):
             yield section_of(experiment, card, protocol, runs[card.name, protocol])
 
 

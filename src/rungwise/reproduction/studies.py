@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.table import Table
@@ -90,22 +89,40 @@ def run_chunk(
     Args:
         chunk: what to run.
         shelf: where its table is.
-        enough: asked after each study; when it says so, it and those that remain are left out.
+        enough: asked after each study, and within those that take long; when it says so, that one
+            and those that remain are left out.
     """
+    outcomes = []
     try:
-        return list(takewhile(lambda _: not enough(), _studies(chunk, shelf)))
+        for outcome in _studies(chunk, shelf, enough):
+            if enough():
+                break
+            outcomes.append(outcome)
+    except _EnoughError:
+        return outcomes
     except RungwiseError as error:
         # As plain text: not every exception finds its way back from another process.
         raise RungwiseError(f"benchmark {chunk.benchmark}: {error}") from None
+    return outcomes
 
 
-def _studies(chunk: Chunk, shelf: Shelf) -> Iterator[Outcome]:
+class _EnoughError(Exception):
+    """Nobody waits for this study any more."""
+
+
+def _studies(chunk: Chunk, shelf: Shelf, enough: Callable[[], bool]) -> Iterator[Outcome]:
+    def heed(*_: int) -> None:
+        if enough():
+            raise _EnoughError
+
     fine, finals = shelf.take(chunk)
     sample = sample_of(fine, chunk)
     for name, protocol in chunk.runs:
         method = METHODS[name]
         table, points = shelf.coarse(chunk) if method.coarse else (fine, 1)
         case = Case(table, sample, PROTOCOLS[protocol], chunk.workers, chunk.seed)
+        if method.plain:  # a model takes half a minute; to ask costs more than other studies do
+            case = replace(case, on_progress=heed)
         labels = (chunk.benchmark, name, protocol, chunk.table_seed, chunk.seed)
         outcome = outcome_of(method.play(case), finals, sample=sample, labels=labels)
         # In the table's own units, so that whole epochs and their parts can be compared.

@@ -13,7 +13,7 @@ from rungwise.reproduction.results import Reproduction, Section
 
 AGAINST = (
     "Where PASHA is not the best choice, by the same rule everywhere. A method takes less time if "
-    "it takes at least 1 % less; standard errors are of the differences on the same samples:"
+    "it takes at least 1 % less; standard errors are of the differences with the same seeds:"
 )
 """What stands above the sentences of :func:`against`."""
 

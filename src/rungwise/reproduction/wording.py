@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rungwise.display.text import HOUR, MINUTE
-from rungwise.reproduction.results import Figure, Section
+from rungwise.reproduction.results import Figure, Section, Settings
 
 NOTHING = "–"
 """What stands where there is no figure."""
@@ -56,6 +56,13 @@ def spread(figure: Figure | None, digits: int = 1) -> str:
     if figure is None or math.isnan(figure.mean):
         return NOTHING
     return f"{figure.mean:,.{digits}f} ± {figure.std:,.{digits}f}"
+
+
+def who_sees_what(settings: Settings) -> str:
+    """Whether methods can be compared configuration by configuration."""
+    if "bo" in settings.experiments:
+        return "All methods see the same samples, but those with a searcher choose their own."
+    return "All methods see the same samples."
 
 
 def percent(share: float) -> str:

@@ -1,7 +1,7 @@
-"""Recipes as plain JSON: ``{"type": "PASHA", …}``, without loss.
+"""Recipes as plain JSON: ``{"type": "PASHA", …}``, without loss; and rankings and searchers.
 
-A recipe of your own joins in when it is a dataclass of JSON scalars, rankings and recipes and is
-given to :func:`read` among ``types``.
+One of your own joins in when it is a dataclass of plain JSON, rankings, recipes and searchers and
+is given to :func:`read` among ``types``.
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from rungwise.core.codec import fields_of
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import SchemaError
 from rungwise.rankings import Ranking
+from rungwise.searchers.base import Searcher
 
 RECIPES: tuple[type, ...] = tuple(getattr(schedulers, name) for name in schedulers.__all__)
 _PUBLIC: tuple[type, ...] = tuple(getattr(rankings, name) for name in rankings.__all__)
 RANKINGS = tuple(kind for kind in _PUBLIC if issubclass(kind, Ranking) and kind is not Ranking)
 
 
+_PARTS = (Ranking, Recipe, Searcher)
+
+
 def write(value: Any) -> dict[str, Any]:
-    """A recipe or ranking as a plain dict."""
+    """A recipe, ranking or searcher as a plain dict."""
     document: dict[str, Any] = {"type": type(value).__name__}
     for field in fields(value):
         item = getattr(value, field.name)
-        document[field.name] = write(item) if isinstance(item, (Ranking, Recipe)) else item
+        document[field.name] = write(item) if isinstance(item, _PARTS) else item
     return document
 
 

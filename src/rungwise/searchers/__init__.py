@@ -7,8 +7,30 @@ or keeps random state of its own.
 from rungwise.searchers.base import History, Observed, Searcher
 from rungwise.searchers.gp import GP
 from rungwise.searchers.grid import Grid
+from rungwise.searchers.initial import Initial
 from rungwise.searchers.kde import KDE
+from rungwise.searchers.optuna import OptunaSearcher
 from rungwise.searchers.random import RandomSearcher
+from rungwise.searchers.rows import AmongRows
 from rungwise.searchers.sobol import Sobol
 
-__all__ = ["GP", "KDE", "Grid", "History", "Observed", "RandomSearcher", "Searcher", "Sobol"]
+TPE = KDE
+"""Its other name: densities of good and bad configurations are a tree-structured Parzen estimator.
+
+Study files know it as KDE.
+"""
+
+__all__ = [
+    "GP",
+    "KDE",
+    "TPE",
+    "AmongRows",
+    "Grid",
+    "History",
+    "Initial",
+    "Observed",
+    "OptunaSearcher",
+    "RandomSearcher",
+    "Searcher",
+    "Sobol",
+]

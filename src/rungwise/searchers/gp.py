@@ -8,18 +8,17 @@ moment, so under PASHA it rises with it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rungwise.core.checks import whole
-from rungwise.errors import ModelWarning
 from rungwise.searchers.base import History
 from rungwise.searchers.candidates import fresh, neighbour
 from rungwise.searchers.observations import Features, Floats, Observations, gather
 from rungwise.searchers.random import RandomSearcher
+from rungwise.searchers.telling import warn_once
 from rungwise.space import Space
 
 LEADERS = 8
@@ -49,6 +48,7 @@ class GP:
     """
 
     slow: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, str]] = ("botorch", "bo")
 
     startup: int = 10
     fit_points: int = 100
@@ -90,10 +90,7 @@ class GP:
         try:
             judge = _Judge(space, history, seen, fit_points=self.fit_points, enough=self.startup)
         except gaussian.FAILURES as error:
-            # Python tells the same warning from the same place once.
-            why = f"A Gaussian process could not be fitted ({error})"
-            text = f"{why}; proposals are random instead."
-            warnings.warn(text, ModelWarning, stacklevel=2)
+            warn_once("A Gaussian process", f"could not be fitted ({error})")
             return None
         pool = [*pool, *self._near(space, history, judge.leaders(LEADERS), rng)]
         for _ in range(ROUNDS):

@@ -8,6 +8,7 @@ NaN, an infinite loss or a failed trial is simply the worst there is, without po
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,18 +94,20 @@ def gather(history: History, *, limit: int) -> Observations:
         history: of the study.
         limit: how many points at most.
     """
-    levels = frozenset(history.levels)
+    levels = list(history.levels)
     lowest = min(levels)
     points: list[tuple[float, int, Observed, float]] = []
     pending: list[Observed] = []
     for trial in history:
+        resources, losses = trial.resources, trial.losses
+        places = [(bisect_left(resources, level), level) for level in levels]
         found = [
-            (resource, loss)
-            for resource, loss in zip(trial.resources, trial.losses, strict=True)
-            if resource in levels
+            (level, losses[place])
+            for place, level in places
+            if place < len(resources) and resources[place] == level
         ]
-        if not found and trial.resources:
-            found = [(trial.resources[-1], trial.losses[-1])]
+        if not found and resources:
+            found = [(resources[-1], losses[-1])]
         if trial.failed:
             # It failed on the way to somewhere: there it is the worst.
             found.append((found[-1][0] if found else lowest, math.inf))

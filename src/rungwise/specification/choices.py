@@ -1,14 +1,18 @@
-"""Schedulers, criteria and metrics by the names that a person gives them, in files and commands."""
+"""Schedulers, searchers, criteria and metrics by the names that a person gives them."""
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from rungwise import rankings, schedulers
+from rungwise import rankings, schedulers, searchers
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import InvalidArgumentError
 from rungwise.rankings import Ranking
+from rungwise.searchers.base import Searcher
+from rungwise.specification.texts import scalar
 
 RANKINGS: Mapping[str, Callable[..., Ranking]] = {
     "noise": rankings.Noise,
@@ -32,6 +36,17 @@ SCHEDULERS: Mapping[str, Callable[..., Recipe]] = {
     "fixed": schedulers.FixedResource,
     "random": schedulers.RandomSearch,
 }
+
+SEARCHERS: Mapping[str, str] = {
+    "random": "RandomSearcher",
+    "sobol": "Sobol",
+    "grid": "Grid",
+    "kde": "KDE",
+    "tpe": "KDE",
+    "gp": "GP",
+    "optuna": "OptunaSearcher",
+}
+"""The class in :mod:`rungwise.searchers` behind each name; BOHB's KDE is a TPE."""
 
 GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
     "max": (
@@ -103,3 +118,87 @@ def scheduler(name: str, **options: Any) -> Recipe:
         raise InvalidArgumentError("--scheduler", name, f"it has no {flags}")
     recipe: Recipe = kind(**{key: value for key, value in given.items() if key in known})
     return recipe
+
+
+def searcher(text: str, argument: str = "--searcher") -> Searcher:
+    """A searcher from ``NAME`` or ``NAME:option,option``; an option is a value or ``name=value``.
+
+    Args:
+        text: what a person wrote.
+        argument: where, for the errors.
+
+    Example:
+        >>> searcher("gp:startup=20,points=200")
+        GP(startup=20, fit_points=100, points=200, candidates=600)
+        >>> searcher("grid:7")
+        Grid(points=7, seed=0)
+    """
+    name, _, written = text.partition(":")
+    kind = searcher_kind(name, argument, text)
+    known = tuple(known_options(kind))
+    options: dict[str, Any] = {}
+    for place, part in enumerate(written.split(",") if written else ()):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            if place >= len(known):
+                raise InvalidArgumentError(argument, text, _has(name, kind))
+            key, value = known[place], key
+        if key in options:
+            raise InvalidArgumentError(argument, text, f"it must give {key!r} once")
+        try:
+            options[key] = scalar(value)
+        except ValueError:
+            raise InvalidArgumentError(argument, text, "the number must not be so long") from None
+    return build_searcher(name, options, argument, text)
+
+
+def searcher_kind(name: str, argument: str, given: Any) -> Any:
+    """The class that a name means: one of ours, or that of the class itself."""
+    own = {kind.lower(): kind for kind in SEARCHERS.values()}
+    found = {**own, **SEARCHERS}.get(name.lower())
+    if found is None:
+        rule = f"its name must be one of {', '.join(SEARCHERS)}"
+        raise InvalidArgumentError(argument, given, rule)
+    return getattr(searchers, found)
+
+
+def known_options(kind: Any) -> list[str]:
+    """What a searcher can be told, in order; more of any name where it passes them on."""
+    found = inspect.signature(kind).parameters.values()
+    return [
+        one.name for one in found if one.kind is one.POSITIONAL_OR_KEYWORD and one.name != "options"
+    ]
+
+
+def build_searcher(name: str, options: Mapping[str, Any], argument: str, given: Any) -> Searcher:
+    """A searcher by name, with options by name.
+
+    Args:
+        name: of the searcher.
+        options: what it is told.
+        argument: where that was written, for the errors.
+        given: what was written there.
+    """
+    kind = searcher_kind(name, argument, given)
+    found = inspect.signature(kind).parameters.values()
+    if not any(one.kind is one.VAR_KEYWORD for one in found):
+        for key in options:
+            if key not in known_options(kind):
+                near = difflib.get_close_matches(key, known_options(kind), n=1)
+                meant = f"did you mean {near[0]!r}? " if near else ""
+                raise InvalidArgumentError(argument, given, f"{meant}{_has(name, kind)}")
+    try:
+        made: Searcher = kind(**options)
+    except InvalidArgumentError as error:
+        place = f"{error.argument} of {argument}"
+        raise InvalidArgumentError(place, error.value, error.rule) from None
+    except TypeError:  # a name that no option can have, where any is passed on
+        raise InvalidArgumentError(argument, given, _has(name, kind)) from None
+    return made
+
+
+def _has(name: str, kind: Any) -> str:
+    known = known_options(kind)
+    if not known:
+        return f"{name} has no options"
+    return f"the options of {name} are {', '.join(known)}"

@@ -1,10 +1,12 @@
-"""Schedulers and criteria as a person writes them in a file.
+"""Schedulers, criteria and searchers as a person writes them in a file.
 
 ::
 
     scheduler: asha                        # a name, as on the command line
     scheduler: {type: PASHA, promote: quantile, ranking: {type: soft, epsilon: 0.02}}
     ranking: noise:90                      # NAME or NAME:numbers, as on the command line
+    searcher: gp:startup=20                # NAME or NAME:options, as on the command line
+    searcher: {type: gp, startup: 20}
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import InvalidArgumentError
 from rungwise.rankings import Ranking
+from rungwise.searchers.base import Searcher
 from rungwise.specification import choices
 from rungwise.specification.spaces import known_key
 from rungwise.specification.texts import Document
@@ -47,6 +50,19 @@ def recipe_of(document: Document) -> Recipe:
         options.setdefault("resource", document["max_resource"])
     recipe: Recipe = _built(kind, options, place)
     return recipe
+
+
+def searcher_of(document: Document) -> Searcher:
+    """The searcher of a study, from the value of its key."""
+    if isinstance(document.data, str):
+        return choices.searcher(document.data, document.label())
+    document.mapping(f"it must be one of {', '.join(choices.SEARCHERS)}; or a mapping with a type")
+    name = document.data.get("type")
+    if not isinstance(name, str):
+        rule = f"it must be one of {', '.join(choices.SEARCHERS)}"
+        raise InvalidArgumentError(document.label("type"), name, rule)
+    options = {key: option.data for key, option in document.items() if key != "type"}
+    return choices.build_searcher(name, options, document.label(), document.data)
 
 
 def _ranking(document: Document) -> Ranking:

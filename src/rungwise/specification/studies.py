@@ -19,7 +19,7 @@ from rungwise.scripts import Script, script_of
 from rungwise.space import Space
 from rungwise.specification.choices import goal_of_metric
 from rungwise.specification.functions import is_reference, split_reference
-from rungwise.specification.recipes import OF_RECIPE, recipe_of
+from rungwise.specification.recipes import OF_RECIPE, recipe_of, searcher_of
 from rungwise.specification.spaces import known_key, read_space
 from rungwise.specification.texts import Document, read
 
@@ -51,11 +51,15 @@ def read_study(path: str | os.PathLike[str], *, need_goal: bool = True) -> dict[
             arguments[key] = check(document[key].label(), document[key].data)
     if goal is not None:
         arguments.setdefault("goal", goal)
-    if "initial" in document.data:
-        arguments["initial"] = _initial(document["initial"], space)
-    if "study" in document.data:
-        written = document["study"]
-        arguments["study"] = str(file.parent / _text(written.label(), written.data))
+    readers: dict[str, Callable[[Document], Any]] = {
+        "initial": partial(_initial, space=space),
+        "study": partial(_file, folder=file.parent),
+        "transfer": partial(_files, folder=file.parent),
+        "searcher": searcher_of,
+    }
+    for key, reader in readers.items():
+        if key in document.data:
+            arguments[key] = reader(document[key])
     if any(key in document.data for key in OF_RECIPE):
         arguments["scheduler"] = recipe_of(document)
     return arguments
@@ -150,6 +154,20 @@ def _initial(document: Document, space: Space) -> list[dict[str, Any]]:
     return [_legal(document[place], space) for place in range(len(document.data))]
 
 
+def _file(document: Document, folder: Path) -> str:
+    return str(folder / _text(document.label(), document.data))
+
+
+def _files(document: Document, folder: Path) -> list[str]:
+    """Study files, in full: one by itself, or a list."""
+    several = isinstance(document.data, list)
+    names = [document[place] for place in range(len(document.data))] if several else [document]
+    for name in names:
+        if not isinstance(name.data, str) or not name.data:
+            raise name.wrong("it must be the name of a study file, or a list of them")
+    return [str(folder / name.data) for name in names]
+
+
 def _legal(document: Document, space: Space) -> dict[str, Any]:
     try:
         return space.validate(document.data)
@@ -220,6 +238,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "report_timeout": _positive,
     "checkpoint_quota": _quota,
     "keep": _keep,
+    "leaders": partial(_whole, at_least=1),
     "seed": partial(_whole, at_least=0),
     "durability": partial(one_of, choices=("normal", "full")),
 }
@@ -228,6 +247,6 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
 KEYS = (
     *("train", "command", "flags", "environment", "space"),
     *_CHECKS,
-    *("min_resource", "eta", "scheduler", "ranking", "initial", "study"),
+    *("min_resource", "eta", "scheduler", "ranking", "searcher", "initial", "transfer", "study"),
 )
 """All that a study file may say."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from rungwise import searchers
@@ -68,12 +68,7 @@ def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Study:
 
 def types_of(study: Study) -> tuple[type, ...]:
     """The kinds that :func:`read` must know to read a study again, its own and rungwise's."""
-    parts = [study.scheduler, study.searcher, *_parts(study.scheduler)]
-    return tuple(type(part) for part in parts if is_dataclass(part))
-
-
-def _parts(value: Any) -> list[Any]:
-    return [getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else []
+    return (*recipes.kinds_of(study.scheduler), *recipes.kinds_of(study.searcher))
 
 
 def text_of(document: Any) -> str:

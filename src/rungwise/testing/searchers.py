@@ -6,7 +6,8 @@ Example::
         import_path = "my_package:MySearcher"
 
 Every test makes a fresh searcher. The import path names a callable without arguments; give the
-suite a function of your own where the searcher needs arguments.
+suite a function of your own where the searcher needs arguments. Name its class among ``types`` if
+it is a dataclass that study files shall keep.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
 
+from rungwise.core.limits import Limits
+from rungwise.core.study import Study
+from rungwise.schedulers import PASHA
 from rungwise.searchers.base import Observed, Searcher
 from rungwise.space import Choice, Float, Int, Space
+from rungwise.storage import documents
 
 _CHILD = """
 import json, sys
@@ -165,9 +170,15 @@ def proposals(searcher: Searcher, space: Space, seed: int, count: int) -> list[d
 
 
 class SearcherConformance:
-    """What every searcher must do. Subclass it and set :attr:`import_path`."""
+    """What every searcher must do. Subclass it and set :attr:`import_path`.
+
+    Attributes:
+        import_path: ``"package.module:name"`` of what makes the searcher, without arguments.
+        types: classes of your own that :func:`rungwise.load` is told of.
+    """
 
     import_path: ClassVar[str]
+    types: ClassVar[tuple[type, ...]] = ()
 
     def make_searcher(self) -> Searcher:
         """A fresh searcher."""
@@ -235,6 +246,38 @@ class SearcherConformance:
         assert len({space.key(config) for config in made}) == count
 
     @pytest.mark.parametrize("make_space", SPACES)
+    def test_proposes_to_several_workers_at_once(self, make_space: Any) -> None:
+        """Four ask before any of them reports: all get something legal, and nobody the same."""
+        space, searcher = make_space(), self.make_searcher()
+        history = ListHistory(space)
+        for number in range(6):
+            rng = np.random.default_rng([9, number])
+            config = searcher.propose(space, history, rng)
+            assert config is not None, "there are six configurations at least"
+            assert space.key(space.validate(config)) == space.key(config)
+            history.add(config, *([1.0 + number] if number < 2 else []))
+        if make_space in FINITE_SPACES:
+            assert len({space.key(trial.config) for trial in history}) == 6
+
+    def test_is_kept_by_a_study_file(self) -> None:
+        """Read back, it proposes the same."""
+        searcher, space = self.make_searcher(), tiny_space()
+        kinds: list[Any] = [
+            kind for kind in (*documents.SEARCHERS, *self.types) if is_dataclass(kind)
+        ]
+        if type(searcher) not in kinds:
+            pytest.skip("its class is not among the types of this suite")
+        study = Study(PASHA(max_resource=9), Limits(trials=6), space=space, searcher=searcher)
+        text = documents.text_of(documents.write(study))
+        again = documents.read(json.loads(text), types=self.types)
+        assert again.searcher is not None
+        expected, made = (
+            proposals(each, space, seed=10, count=6) for each in (searcher, again.searcher)
+        )
+        assert json.dumps(made) == json.dumps(expected)
+        assert documents.text_of(documents.write(again)) == text
+
+    @pytest.mark.parametrize("make_space", SPACES)
     def test_changes_neither_space_nor_history(self, make_space: Any) -> None:
         """Arguments are for reading, and a proposal is the caller's own."""
         space = make_space()
@@ -274,6 +317,24 @@ class SearcherConformance:
     def test_works_when_every_loss_is_the_same(self) -> None:
         """There is nothing to rank."""
         self._check_proposal(_history(30, lambda _: 1.0))
+
+    def test_works_when_some_are_broken_and_the_rest_is_the_same(self) -> None:
+        """NaN here, a failure there, with and without reports, and nothing to learn otherwise."""
+        space, rng = mixed_space(), np.random.default_rng(8)
+        history = ListHistory(space)
+        for number in range(40):
+            losses = ([1.0], [math.inf], [], [1.0, math.inf], [1.0, 1.0])[number % 5]
+            history.add(space.sample(rng), *losses, failed=number % 4 == 0)
+        self._check_proposal(history)
+
+    def test_works_with_trials_at_several_levels(self) -> None:
+        """As successive halving leaves them: the further, the fewer, and some have not begun."""
+        space, rng = mixed_space(), np.random.default_rng(8)
+        history = ListHistory(space)
+        for number in range(54):
+            reports = 3 if number % 9 == 0 else 2 if number % 3 == 0 else 1 if number < 50 else 0
+            history.add(space.sample(rng), *rng.random(reports).tolist())
+        self._check_proposal(history)
 
     def test_works_with_ten_thousand_observations(self) -> None:
         """A long study."""

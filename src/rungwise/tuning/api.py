@@ -19,14 +19,15 @@ from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.loading import not_while_loading
+from rungwise.schedulers import documents as recipes
 from rungwise.searchers.base import Searcher
-from rungwise.storage.documents import types_of
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning import functions
-from rungwise.tuning.plan import Options, differences, limits_of, study_of
+from rungwise.tuning.plan import Options, check_searcher, differences, limits_of, study_of
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.session import Crew, Report, Session, fold
+from rungwise.tuning.transfer import LEADERS, Files, Transfer
 
 CREW = "crew"
 """How many workers there were; kept with the options, since "auto" depends on the machine."""
@@ -47,6 +48,8 @@ def tune(
     scheduler: Recipe | None = None,
     searcher: Searcher | None = None,
     initial: Sequence[Mapping[str, Any]] = (),
+    transfer: Files = (),
+    leaders: int = LEADERS,
     seed: int = 0,
     finish: Finish = "drain",
     seconds: float | None = None,
@@ -83,6 +86,10 @@ def tune(
         scheduler: :class:`PASHA` with the paper's settings by default.
         searcher: who proposes configurations; random by default.
         initial: configurations to try first.
+        transfer: earlier study files, one or a list. Their leaders are tried before ``initial``,
+            and set the bar: any other configuration goes on beyond a rung only if it is at least
+            as good there as the best of them (:class:`Rush`).
+        leaders: how many configurations are taken from earlier studies at most (:func:`leaders`).
         seed: same seed, same configurations.
         finish: ``"drain"``: go on until nothing is promotable; ``"paper"``: end when the last
             configuration has started.
@@ -110,6 +117,7 @@ def tune(
     """
     not_while_loading()
     _check_metric(metric)
+    earlier = Transfer.of(transfer, leaders, study)
     asked, open_ended = study_of(
         space,
         goal=goal,
@@ -133,13 +141,12 @@ def tune(
     )
     crew = Crew.of(train, options)
     _check_finish(asked, len(crew.shares))
-    about = _about(train, metric, crew, open_ended=open_ended)
+    about = _about(train, metric, crew, open_ended=open_ended, transfer=earlier)
     display = _display(show)
     _check_callbacks(on_report=on_report, on_end=on_end)
-    with (
-        _place(study) as path,
-        StudyFile(path, durability=durability, types=types_of(asked)) as file,
-    ):
+    types = (*recipes.kinds_of(asked.scheduler), *recipes.kinds_of(asked.searcher))
+    asked = earlier.applied_to(asked, None if study is None else _path(study), types)
+    with _place(study) as path, StudyFile(path, durability=durability, types=types) as file:
         _begin(file, asked, about)
         result = _run(file, crew, display, on_report, on_end, kept=study is not None)
     if study is None:
@@ -174,6 +181,7 @@ def resume(
     with _existing(study, types) as file:
         about = file.about
         chosen = Options.read(about.options, options)
+        check_searcher(file.log.study.searcher)
         if train is None:
             train = functions.find(about.train, str(study))
         return _run(file, Crew.of(train, chosen), display, on_report, on_end)
@@ -274,12 +282,12 @@ def _path(study: Any) -> Path:
     return path
 
 
-def _about(train: Any, metric: str, crew: Crew, *, open_ended: bool) -> About:
+def _about(train: Any, metric: str, crew: Crew, *, open_ended: bool, transfer: Transfer) -> About:
     return About(
         metric=metric,
         open_ended=open_ended,
         train=functions.reference(train),
-        options={**crew.options.to_json(), CREW: len(crew.shares)},
+        options={**crew.options.to_json(), CREW: len(crew.shares), **transfer.record()},
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=__version__,
     )

@@ -1,0 +1,190 @@
+"""RUSH: what was best on an earlier task sets the bar for everything new."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rungwise.core.checks import keep, must_be, whole
+from rungwise.core.decisions import STOP, Continue, Pause, Stop
+from rungwise.core.ladder import Ladder
+from rungwise.core.scheduling import Move, Promote, Recipe, Scheduler, Trace
+from rungwise.core.trials import Trial
+from rungwise.schedulers.presets import PASHA
+
+
+@dataclass(frozen=True, slots=True)
+class Rush:
+    """Any scheduler, with a bar that earlier winners set.
+
+    The first ``priors`` configurations of the study are known to be good, for example the leaders
+    of an earlier study on a similar task (:func:`rungwise.leaders`). Any other goes on beyond a
+    rung only if it is at least as good there as the best of them has been at that very level so
+    far; where no prior has been yet there is no bar. The priors themselves follow the scheduler.
+
+    Args:
+        scheduler: who is trained next, under the bar; :class:`PASHA` by default.
+        priors: how many configurations, the first ones of the study, set the bar.
+
+    Example:
+        >>> Rush(PASHA(max_resource=81), priors=4).max_resource
+        81
+
+    Reference:
+        Zappella, Salinas and Archambeau, A Resource-efficient Method for Repeated HPO and NAS
+        Problems (2021). There the bar stands in ASHA; here in any scheduler.
+    """
+
+    scheduler: Recipe = field(default_factory=PASHA)
+    priors: int = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        must_be("scheduler", self.scheduler, Recipe, "a recipe such as rungwise.PASHA(…)")
+        keep(self, priors=whole("priors", self.priors, at_least=0))
+
+    @property
+    def max_resource(self) -> int | None:
+        """The furthest any trial may be trained; None when open-ended."""
+        return self.scheduler.max_resource
+
+    @property
+    def min_resource(self) -> int:
+        """Where the scheduler's ladder begins; 1 where it has none."""
+        return int(getattr(self.scheduler, "min_resource", 1))
+
+    @property
+    def eta(self) -> int:
+        """η of the scheduler; 3, the usual one, where it has none."""
+        return int(getattr(self.scheduler, "eta", 3))
+
+    def build(self, *, trials: int | None) -> Scheduler:
+        """A fresh scheduler for one study."""
+        return Barred(self.scheduler.build(trials=trials), priors=self.priors)
+
+    def limited_to(self, max_resource: int) -> Rush:
+        """The same for at most this resource."""
+        return replace(self, scheduler=self.scheduler.limited_to(max_resource))
+
+
+class Barred:
+    """A scheduler whose promotions must clear the bar.
+
+    The bar is looked at when a trial is about to go on: when it is promoted, or, where trials run
+    on, when it arrives at a rung. It never falls, so who fails to clear it once is out for good.
+
+    Args:
+        inner: the scheduler under the bar.
+        priors: how many trials, the first ones, set it.
+    """
+
+    def __init__(self, inner: Scheduler, *, priors: int) -> None:
+        self._inner = inner
+        self._priors = priors
+        self._trials: dict[int, Trial] = {}
+        self._held = 0  # trials that a prior has held back
+        self._highest = 0  # the highest level where that happened
+
+    def next_move(self, *, may_draw: bool) -> Move | None:
+        while True:
+            move = self._inner.next_move(may_draw=may_draw)
+            if not isinstance(move, Promote) or self._clears(self._trials[move.trial]):
+                return move
+            self._refuse(self._trials[move.trial])
+
+    def started(self, trial: Trial) -> None:
+        self._trials[trial.id] = trial
+        self._inner.started(trial)
+
+    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+        before = trial.rung
+        decision = self._inner.reported(trial, resource, loss)
+        if isinstance(decision, Continue) and trial.rung != before and not self._clears(trial):
+            self._note(trial)
+            return STOP
+        return decision
+
+    def released(self, trial: Trial) -> None:
+        self._inner.released(trial)
+
+    def dropped(self, trial: Trial) -> None:
+        self._inner.dropped(trial)
+
+    @property
+    def version(self) -> int:
+        return self._inner.version
+
+    @property
+    def ceilings(self) -> Trace:
+        return self._inner.ceilings
+
+    @property
+    def levels(self) -> Sequence[int]:
+        return self._inner.levels
+
+    @property
+    def epsilons(self) -> Trace:
+        return self._inner.epsilons
+
+    @property
+    def ladder(self) -> Ladder | None:
+        """Where the rungs are, as far as the inner scheduler says; views look for it."""
+        found: Ladder | None = getattr(self._inner, "ladder", None)
+        return found
+
+    @property
+    def brackets(self) -> Sequence[Any] | None:
+        """The brackets of the inner scheduler, if it has any; views look for them."""
+        found: Sequence[Any] | None = getattr(self._inner, "brackets", None)
+        return found
+
+    def explain(self) -> str:
+        told = self._inner.explain()
+        if not self._priors:
+            return told
+        prior = "the prior one" if self._priors == 1 else f"the best of {self._priors} prior ones"
+        if not self._held:
+            return f"{told}; no other configuration was held back by {prior}"
+        n = self._held
+        were = f"{n} configuration{'s' * (n != 1)}"
+        return (
+            f"{told}; {were} went no further, up to {self._highest}, because {prior} had done "
+            f"better at that level"
+        )
+
+    def _clears(self, trial: Trial) -> bool:
+        """Whether a trial is as good where it stands as the best prior has been there so far."""
+        if trial.id < self._priors:
+            return True
+        level = self._level(trial)
+        others = (self._trials.get(number) for number in range(self._priors))
+        bar = min((_loss_at(other, level) for other in others if other), default=math.inf)
+        return _loss_at(trial, level) <= bar
+
+    def _level(self, trial: Trial) -> int:
+        """The highest level that a trial has reached; 0 below the first."""
+        ladder = self.ladder
+        levels = self._inner.levels if ladder is None else ladder.levels
+        reached = bisect_right(levels, trial.resource)
+        return levels[reached - 1] if reached else 0
+
+    def _refuse(self, trial: Trial) -> None:
+        """A promotion that is not to be: for the inner scheduler the trial never gets there."""
+        rung = trial.rung
+        # Who waits for a whole rung must not wait for this one; ASHA's kin take no notice, since
+        # the trial has reached all it was ever sent for.
+        self._inner.dropped(trial)
+        trial.rung = rung
+        self._note(trial)
+
+    def _note(self, trial: Trial) -> None:
+        self._held += 1
+        self._highest = max(self._highest, self._level(trial))
+
+
+def _loss_at(trial: Trial, level: float) -> float:
+    """The loss that counts at a level: the first report at or beyond it; inf without one."""
+    place = bisect_left(trial.resources, level)
+    return trial.losses[place] if place < len(trial.losses) else math.inf

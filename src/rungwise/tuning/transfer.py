@@ -1,0 +1,233 @@
+"""What earlier studies found, as a start for a new one.
+
+Earlier files are read and never written. What was taken from them becomes part of the new study
+(its initial configurations and its scheduler), which does not need them any more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from rungwise.core.checks import whole
+from rungwise.core.study import Study
+from rungwise.errors import InvalidArgumentError, SpaceError, Told
+from rungwise.schedulers import Rush
+from rungwise.space import Space
+from rungwise.storage.study_file import StudyFile, shown
+from rungwise.tuning.session import fold
+from rungwise.views import leaderboard
+
+LEADERS = 4
+"""How many configurations are taken where nobody says."""
+
+TOLD = 3
+"""Of so many unusable configurations an error says why."""
+
+RECORD = "transfer"
+"""Under this key a study file tells, beside its options, what it was asked to start from."""
+
+Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""One study file, or several."""
+
+
+def leaders(
+    studies: Files, space: Any, count: int = LEADERS, *, types: Sequence[type] = ()
+) -> list[dict[str, Any]]:
+    """The best configurations of earlier studies that are legal in a space.
+
+    For ``initial=`` of :func:`tune`; its ``transfer=`` does that, and lets them set the bar for
+    all others besides. The studies take turns, the best of each first, and nothing comes twice.
+    What a study calls best is its own metric's and goal's affair. A parameter that the space does
+    not have is dropped, one with a single option gets that option; a configuration that lacks a
+    parameter, or has a value that is not legal, is left out, and so are failed trials.
+
+    Args:
+        studies: the study file, or several.
+        space: the new space, as :func:`tune` takes it.
+        count: how many at most.
+        types: recipes, rankings and searchers of your own that the studies use.
+
+    Raises:
+        InvalidArgumentError: there is no such file, it holds no trial with a finite value, or
+            nothing in it is legal in the space.
+        CorruptLogError: it is not a study file.
+    """
+    files = files_of("studies", studies)
+    if not files:
+        raise InvalidArgumentError("studies", studies, "it must name a study file at least")
+    limit = whole("count", count, at_least=1)
+    return _taken("studies", files, Space.parse(space), limit, types)
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What tune() was asked to start from.
+
+    Args:
+        files: the earlier studies; none at all is no transfer.
+        leaders: how many configurations at most.
+    """
+
+    files: tuple[Path, ...]
+    leaders: int
+
+    @classmethod
+    def of(cls, transfer: Any, leaders: Any, study: Any) -> Transfer:
+        """Checked arguments.
+
+        Args:
+            transfer: the earlier studies.
+            leaders: how many configurations at most.
+            study: the file of the new study, if it has one.
+        """
+        files = files_of("transfer", transfer)
+        if isinstance(study, (str, os.PathLike)) and Path(study).resolve() in files:
+            rule = "it is the file of the new study itself: give that another name"
+            raise InvalidArgumentError("transfer", str(study), rule)
+        return cls(files, whole("leaders", leaders, at_least=1))
+
+    def record(self) -> dict[str, Any]:
+        """For the study file, so that the same call knows that it was begun with the same."""
+        if not self.files:
+            return {}
+        return {RECORD: {"files": [str(file) for file in self.files], "leaders": self.leaders}}
+
+    def applied_to(self, study: Study, path: Path | None, types: Iterable[type]) -> Study:
+        """The study with the leaders first, and a scheduler in which they set the bar.
+
+        A study that was begun with the same transfer keeps what it took then, whatever has become
+        of the earlier files: so the same call goes on where it was.
+
+        Args:
+            study: what is asked for besides.
+            path: the file of the new study, if it has one.
+            types: kinds beyond those of rungwise that the files may use.
+        """
+        if not self.files:
+            return study
+        if isinstance(study.scheduler, Rush):
+            rule = "it makes a Rush of its own, whose priors come first: give the scheduler inside"
+            raise InvalidArgumentError("transfer", Told(_listed(self.files)), rule)
+        space, kinds = study.space, tuple(types)
+        assert space is not None, "tune() has a space"
+        found = None if path is None else self._held(path, space, kinds)
+        if found is None:
+            found = _taken("transfer", self.files, space, self.leaders, kinds)
+        known = {space.key(config) for config in found}
+        rest = [config for config in study.initial if space.key(config) not in known]
+        rush = Rush(study.scheduler, priors=len(found))
+        return replace(study, scheduler=rush, initial=(*found, *rest))
+
+    def _held(self, path: Path, space: Space, types: Sequence[type]) -> list[dict[str, Any]] | None:
+        """What a study file took when it was begun with the same transfer; None otherwise."""
+        if not path.is_file() or not path.stat().st_size:
+            return None
+        with StudyFile(path, mode="read", types=types) as file:
+            if not file.begun or file.about.options.get(RECORD) != self.record()[RECORD]:
+                return None
+            held = file.log.study
+        if not isinstance(held.scheduler, Rush):
+            return None
+        priors = list(held.initial[: held.scheduler.priors])
+        try:
+            return [space.validate(config) for config in priors]
+        except SpaceError:
+            return None  # another space is asked for now: that will be told
+
+
+def files_of(argument: str, given: Any) -> tuple[Path, ...]:
+    """Paths in full; whether there are such files is seen when they are read."""
+    several = given if isinstance(given, Sequence) and not isinstance(given, (str, bytes)) else None
+    single = isinstance(given, (str, os.PathLike))
+    if given is None:
+        return ()
+    if several is None and not single:
+        raise InvalidArgumentError(argument, given, "it must be a study file or a list of them")
+    paths: dict[Path, None] = {}
+    for one in [given] if several is None else several:
+        if not isinstance(one, (str, os.PathLike)) or not str(one):
+            raise InvalidArgumentError(argument, one, "it must be the name of a study file")
+        paths[Path(one).resolve()] = None
+    return tuple(paths)
+
+
+def _taken(
+    argument: str, files: Sequence[Path], space: Space, count: int, types: Sequence[type]
+) -> list[dict[str, Any]]:
+    refused: list[str] = []
+    queues = [_usable(argument, file, space, types, refused) for file in files]
+    taken: dict[str, dict[str, Any]] = {}
+    for turn in zip_longest(*queues):
+        for config in turn:
+            if config is not None and len(taken) < count:
+                taken.setdefault(space.key(config), config)
+    if not taken:
+        more = len(refused) - TOLD
+        rest = f"; and {more} more" if more > 0 else ""
+        why = "; ".join(refused[:TOLD])
+        rule = f"none of what it found is legal in the new space: {why}{rest}"
+        raise InvalidArgumentError(argument, Told(_listed(files)), rule)
+    return list(taken.values())
+
+
+def _usable(
+    argument: str, file: Path, space: Space, types: Sequence[type], refused: list[str]
+) -> list[dict[str, Any]]:
+    """What one study found, best first; ``refused`` is told why something is missing."""
+    usable = []
+    for trial, config in _found(argument, file, types):
+        fitted = _fitted_or_why(config, space)
+        if isinstance(fitted, str):
+            refused.append(f"trial {trial} of {shown(file)}: {fitted}")
+        else:
+            usable.append(fitted)
+    return usable
+
+
+def _found(
+    argument: str, file: Path, types: Sequence[type]
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """(trial, configuration) of one study, best first."""
+    if not file.is_file():
+        raise InvalidArgumentError(argument, shown(file), "there must be such a file")
+    with StudyFile(file, mode="read", types=types) as held:
+        if not held.begun:
+            raise InvalidArgumentError(argument, shown(file), "no study has been begun in it")
+        engine, _ = fold(held)
+    rows = [row for row in leaderboard(engine) if row.value is not None and row.state != "failed"]
+    if not rows:
+        rule = "no trial of it has come to a finite value without failing: it has no leaders"
+        raise InvalidArgumentError(argument, shown(file), rule)
+    yield from ((row.trial, row.config) for row in rows)
+
+
+def _fitted_or_why(config: Mapping[str, Any], space: Space) -> dict[str, Any] | str:
+    try:
+        return _fitted(config, space)
+    except SpaceError as error:
+        return str(error).rstrip(".")
+
+
+def _fitted(config: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    """A configuration cut to a space, or a :class:`SpaceError` that says why it cannot be."""
+    fitted: dict[str, Any] = {}
+    for parameter in space.parameters:
+        name, domain = parameter.name, parameter.domain
+        if not parameter.is_active(fitted):
+            continue
+        if domain.size == 1:  # what cannot be chosen need not have been the same
+            fitted[name] = domain.at(0.0)
+        elif name in config:
+            fitted[name] = domain.accept(name, config[name])
+        else:
+            raise SpaceError("config", dict(config), f"it has no {name!r}")
+    return space.validate(fitted)
+
+
+def _listed(files: Iterable[Path]) -> str:
+    return ", ".join(shown(file) for file in files)
