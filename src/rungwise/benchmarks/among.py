@@ -14,6 +14,37 @@ from rungwise.benchmarks.table import Table
 from rungwise.core.proposing import Config, Proposals
 
 
+class Rows:
+    """Finds rows for configurations.
+
+    Args:
+        table: with configurations and a space; with ``nearest``, rows may come again.
+
+    Attributes:
+        drawn: the rows found so far, in order.
+    """
+
+    def __init__(self, table: Table) -> None:
+        assert table.space is not None
+        assert table.configs is not None
+        self.drawn: list[int] = []
+        self._table = table
+        self._nearest = Nearest(table.space, table.configs)
+        self._times = np.zeros(table.rows, dtype=np.int64)
+
+    def draw(self, config: Config) -> int:
+        """The row for a configuration: the nearest of those drawn least often."""
+        if self._table.nearest:
+            row = self._table.row_of(config)
+        else:
+            distances = self._nearest.distances(config)
+            distances[self._times > self._times.min()] = np.inf
+            row = int(distances.argmin())
+            self._times[row] += 1
+        self.drawn.append(row)
+        return row
+
+
 class Among:
     """A proposer whose proposals are rows of a table.
 
@@ -26,30 +57,17 @@ class Among:
     """
 
     def __init__(self, proposals: Proposals, table: Table) -> None:
-        assert table.space is not None
-        assert table.configs is not None
-        self.rows: list[int] = []
         self._proposals = proposals
         self._table = table
-        self._configs = table.configs
-        self._nearest = Nearest(table.space, table.configs)
-        self._times = np.zeros(table.rows, dtype=np.int64)
+        self._rows = Rows(table)
+        self.rows = self._rows.drawn
 
     def __call__(self, number: int) -> Config | None:
         """The configuration of trial ``number``."""
         config = self._proposals.propose(number)
         if config is not None:
-            config = self._taken(config)
+            row = self._rows.draw(config)
+            if not self._table.nearest and self._table.configs is not None:
+                config = dict(self._table.configs[row])
         self._proposals.drawn(number, config)
         return config
-
-    def _taken(self, config: Config) -> Config:
-        if self._table.nearest:
-            self.rows.append(self._table.row_of(config))
-            return config
-        distances = self._nearest.distances(config)
-        distances[self._times > self._times.min()] = np.inf
-        row = int(distances.argmin())
-        self._times[row] += 1
-        self.rows.append(row)
-        return dict(self._configs[row])

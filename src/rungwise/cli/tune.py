@@ -51,7 +51,7 @@ Searcher = Annotated[
     typer.Option(
         help="Who proposes configurations, NAME or NAME:option,…: random (the default), sobol, "
         "grid (grid:points=7), kde or tpe (near what was good: BOHB), gp (Bayesian optimisation, "
-        "gp:startup=20; rungwise[bo]), optuna (optuna:tpe, optuna:cmaes, …; rungwise[optuna])."
+        "gp:startup=20; extra bo), optuna (optuna:tpe, optuna:cmaes, …; extra optuna)."
     ),
 ]
 Transfer = Annotated[

@@ -22,9 +22,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rungwise.benchmarks.nearest import Nearest
+from rungwise.benchmarks.among import Rows
 from rungwise.benchmarks.table import Table
 from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.optuna import distribution_of, library, quietly, suggested, varied
@@ -82,9 +80,7 @@ class _Peer:
         self._space = table.space
         self._configs = table.configs
         self._trials = trials
-        self._nearest = Nearest(table.space, table.configs)
-        self._times = np.zeros(table.rows, dtype=np.int64)
-        self._rows: list[int] = []
+        self._rows = Rows(table)
         self._course = _Course()
         self._storage = optuna.storages.InMemoryStorage()
         name = f"rungwise-{seed}"
@@ -107,7 +103,7 @@ class _Peer:
             course.now, _, run = heappop(course.agenda)
             if self._train(run):
                 self._schedule(run)
-            elif len(self._rows) < self._trials:
+            elif len(self._rows.drawn) < self._trials:
                 self._start()
         return self._result()
 
@@ -115,8 +111,7 @@ class _Peer:
         """A free worker asks for a trial."""
         trial = self._study.ask()
         proposed = suggested(self._space, trial)
-        row = self._row_of(proposed)
-        self._rows.append(row)
+        row = self._rows.draw(proposed)
         if not self._table.nearest:
             self._correct(trial, self._configs[row])
         self._schedule(_Run(trial, row, *self._table.leg(row, 0, self._table.resources)))
@@ -146,15 +141,6 @@ class _Peer:
         self._course.ended[run.trial.number] = run
         return False
 
-    def _row_of(self, config: Mapping[str, Any]) -> int:
-        if self._table.nearest:
-            return self._table.row_of(config)
-        distances = self._nearest.distances(config)
-        distances[self._times > self._times.min()] = np.inf
-        row = int(distances.argmin())
-        self._times[row] += 1
-        return row
-
     def _correct(self, trial: Any, config: Mapping[str, Any]) -> None:
         """The trial's parameters become those of its row."""
         number = self._storage.get_trial_id_from_study_id_trial_number(self._id, trial.number)
@@ -179,7 +165,7 @@ class _Peer:
             ceilings=[(0, self._table.resources)],
             epsilons=[],
             why=f"The study ended because all trials of Optuna had ended; its choice is {how}.",
-            rows=self._rows,
+            rows=self._rows.drawn,
         )
 
     def _best(self) -> tuple[Best | None, str]:

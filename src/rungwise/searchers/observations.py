@@ -66,7 +66,7 @@ def _columns(domain: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """Points for a model, the highest levels first.
+    """Points for a model.
 
     Attributes:
         trials: the trial of each point.
@@ -85,7 +85,7 @@ class Observations:
 
 
 def gather(history: History, *, limit: int) -> Observations:
-    """The reports at the levels where trials are compared.
+    """The reports at the levels where trials are compared, the highest levels first.
 
     A trial that has not come to any level yet is taken where it is. Of more points than the limit
     the lowest levels are left out first, and the oldest of a level.
@@ -133,25 +133,8 @@ def normal_scores(losses: list[float]) -> Floats:
     return scores
 
 
-@dataclass(frozen=True, slots=True)
-class Standings:
-    """Trials with one score each, by id.
-
-    Attributes:
-        trials: those that have told something.
-        levels: how far each has come.
-        scores: what is minimised, about standard normal.
-        pending: trials that have told nothing yet.
-    """
-
-    trials: list[Observed]
-    levels: Floats
-    scores: Floats
-    pending: list[Observed]
-
-
-def standings(history: History) -> Standings:
-    """One score a trial: who came further is better, and among those the lower loss.
+def standings(history: History) -> Observations:
+    """One point a trial, by id: who came further is better, and among those the lower loss.
 
     A trial has come to the highest level it has reported at, or, before any, to where it is. NaN,
     an infinite loss there and a failure are the worst, all alike.
@@ -174,7 +157,7 @@ def standings(history: History) -> Standings:
         lost = trial.failed or not loss < math.inf
         keys.append((True, 0.0, 0.0) if lost else (False, -level, loss))
     places = {key: float(place) for place, key in enumerate(sorted(set(keys)))}
-    return Standings(
+    return Observations(
         told,
         np.array(reached, dtype=np.float64),
         normal_scores([places[key] for key in keys]),

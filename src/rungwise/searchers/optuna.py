@@ -18,7 +18,7 @@ import numpy as np
 from rungwise.core.checks import keep
 from rungwise.errors import InvalidArgumentError, MissingExtraError, SpaceError, Told
 from rungwise.searchers.base import History, Observed
-from rungwise.searchers.observations import Standings, standings
+from rungwise.searchers.observations import Observations, standings
 from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.telling import warn_once
 from rungwise.space import Choice, Float, Space
@@ -302,7 +302,7 @@ def _keep_to_the_unconditional(space: Space, sampler: Any) -> None:
     sampler.infer_relative_search_space = steady
 
 
-def _tell(space: Space, study: Any, told: Standings) -> None:
+def _tell(space: Space, study: Any, told: Observations) -> None:
     """All trials at once."""
     trial = library().trial
     distributions = {p.name: distribution_of(p.domain) for p in space.parameters}
@@ -327,7 +327,7 @@ def _tell(space: Space, study: Any, told: Standings) -> None:
         )
 
 
-def _enact(space: Space, study: Any, told: Standings) -> None:
+def _enact(space: Space, study: Any, told: Observations) -> None:
     """One trial after the other: asked for with its very values, then told."""
     scores = {trial.id: float(score) for trial, score in zip(told.trials, told.scores, strict=True)}
     for observed in sorted([*told.trials, *told.pending], key=lambda t: t.id)[-ENACTED_POINTS:]:
