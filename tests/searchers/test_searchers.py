@@ -221,6 +221,24 @@ def test_a_gp_learns_from_the_highest_level_with_enough_reports():
     assert lateness(24) > 0.8
 
 
+def test_a_gp_may_learn_from_reports_between_the_rungs():
+    bo()
+
+    class Levels(ListHistory):
+        levels = (1.0, 3.0)
+
+    history = Levels(LINE)
+    for x in np.linspace(0.02, 0.98, 24):  # at the first rung all are alike, then they are not
+        history.add({"x": float(x)}, 1.0, 0.2 + abs(x - 0.8))
+    at = {
+        reports: GP(startup=8, reports=reports).propose(LINE, history, np.random.default_rng(1))
+        for reports in ("rungs", "all")
+    }
+    at_random = RandomSearcher().propose(LINE, history, np.random.default_rng(1))
+    assert at["rungs"] == at_random  # there is nothing to learn from
+    assert at["all"] != at_random
+
+
 def test_failed_trials_and_nan_keep_a_gp_away():
     bo()
     history = ListHistory(LINE)
@@ -274,7 +292,8 @@ def test_a_model_is_not_loaded_before_it_is_asked():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"startup": 1}, {"points": 0}, {"candidates": 1.5}, {"fit_points": None}]
+    "arguments",
+    [{"startup": 1}, {"points": 0}, {"candidates": 1.5}, {"fit_points": None}, {"reports": "some"}],
 )
 def test_settings_of_a_gp_are_checked(arguments):
     with pytest.raises(rw.InvalidArgumentError):
@@ -344,6 +363,7 @@ def test_points_are_those_of_the_levels_the_highest_first():
     assert [trial.id for trial in seen.pending] == [2]
     assert seen.scores.argmax() == 2
     assert len(gather(history, limit=2)) == 2
+    assert gather(history, limit=100, every=True).levels.tolist() == [4, 3, 2, 2, 1, 1, 1]
     assert gather(history, limit=2).levels.tolist() == [3.0, 2.0]
 
 

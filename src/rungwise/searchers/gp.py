@@ -9,11 +9,11 @@ moment, so under PASHA it rises with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rungwise.core.checks import whole
+from rungwise.core.checks import one_of, whole
 from rungwise.searchers.base import History
 from rungwise.searchers.candidates import fresh, neighbour
 from rungwise.searchers.observations import Features, Floats, Observations, gather
@@ -39,6 +39,8 @@ class GP:
         fit_points: by how many points the model's hyperparameters are fitted.
         points: how many points the model sees; the highest rungs are kept.
         candidates: among how many configurations it chooses first.
+        reports: ``"rungs"``: it learns from what was reported where trials are compared;
+            ``"all"``: from every report, of which ``points`` must then hold many more.
 
     Needs the extra ``rungwise[bo]``.
 
@@ -54,17 +56,19 @@ class GP:
     fit_points: int = 100
     points: int = 400
     candidates: int = 600
+    reports: Literal["rungs", "all"] = "rungs"
 
     def __post_init__(self) -> None:
         for name in ("startup", "fit_points", "points", "candidates"):
             whole(name, getattr(self, name), at_least=2)
+        one_of("reports", self.reports, ("rungs", "all"))
 
     def propose(
         self, space: Space, history: History, rng: np.random.Generator
     ) -> dict[str, Any] | None:
         """The next configuration to try."""
         at_random = RandomSearcher().propose(space, history, rng)
-        seen = gather(history, limit=self.points)
+        seen = gather(history, limit=self.points, every=self.reports == "all")
         told = {trial.id for trial in seen.trials}
         if len(told) < self.startup or np.ptp(seen.scores) == 0:
             return at_random

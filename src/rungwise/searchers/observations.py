@@ -84,7 +84,7 @@ class Observations:
         return len(self.trials)
 
 
-def gather(history: History, *, limit: int) -> Observations:
+def gather(history: History, *, limit: int, every: bool = False) -> Observations:
     """The reports at the levels where trials are compared, the highest levels first.
 
     A trial that has not come to any level yet is taken where it is. Of more points than the limit
@@ -93,6 +93,7 @@ def gather(history: History, *, limit: int) -> Observations:
     Args:
         history: of the study.
         limit: how many points at most.
+        every: take all reports, also those between levels.
     """
     levels = list(history.levels)
     lowest = min(levels)
@@ -100,12 +101,15 @@ def gather(history: History, *, limit: int) -> Observations:
     pending: list[Observed] = []
     for trial in history:
         resources, losses = trial.resources, trial.losses
-        places = [(bisect_left(resources, level), level) for level in levels]
-        found = [
-            (level, losses[place])
-            for place, level in places
-            if place < len(resources) and resources[place] == level
-        ]
+        if every:
+            found = list(zip(resources, losses, strict=True))
+        else:
+            places = [(bisect_left(resources, level), level) for level in levels]
+            found = [
+                (level, losses[place])
+                for place, level in places
+                if place < len(resources) and resources[place] == level
+            ]
         if not found and resources:
             found = [(resources[-1], losses[-1])]
         if trial.failed:
