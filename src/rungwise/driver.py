@@ -25,9 +25,9 @@ class Driver:
         log: remembers; None keeps nothing.
         on_fact: called after every fact from the backend has been acted on, for progress.
         on_step: called after every look at the backend, whether or not there was a fact.
-        ready: whether a request for a job would be answered at once. While it would not, and
-            jobs are under way, no request is made, so that their reports are answered meanwhile;
-            whoever makes it ready also makes the backend's poll() come back.
+        ready: whether a request for a job would be answered at once. While it would not, no
+            request is made, so that reports and interrupts are taken in meanwhile; whoever makes
+            it ready also makes the backend's poll() come back, even if nothing is running.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Driver:
         """Run until the engine says that the study is over, or nothing is left to do."""
         self._fill()
         self._commit()
-        while self._running and self._engine.ended is None:
+        while (self._running or self._waits()) and self._engine.ended is None:
             self._step()
 
     def recall(self) -> None:
@@ -69,6 +69,10 @@ class Driver:
         self._recalled = True
         while self._running:
             self._step()
+
+    def _waits(self) -> bool:
+        """Whether all that is missing for the next job is a proposal."""
+        return self._held and not self._recalled
 
     def _step(self) -> None:
         facts = self._backend.poll()
@@ -103,7 +107,7 @@ class Driver:
         """Give every free worker a job, as long as there are jobs."""
         self._held = False
         while self._free and self._engine.ended is None and not self._recalled:
-            if self._running and not self._ready():
+            if not self._ready():
                 self._held = True
                 break
             decision = self._handle(JobRequested(self._backend.now))

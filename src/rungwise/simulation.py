@@ -21,6 +21,7 @@ from rungwise.driver import Driver
 from rungwise.errors import InvalidArgumentError
 from rungwise.searchers import AmongRows
 from rungwise.searchers.base import Searcher
+from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space
 from rungwise.storage.base import EventLog
 
@@ -216,6 +217,7 @@ def _space_of(table: Table, searcher: Searcher) -> Space:
     if table.space is None or table.configs is None:
         rule = "the table has no configurations and space, so there is nothing to search in"
         raise InvalidArgumentError("searcher", searcher, rule)
+    check_searcher(searcher, table.space)
     return table.space
 
 

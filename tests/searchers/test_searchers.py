@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 import rungwise as rw
+from rungwise.core.proposing import is_repeatable, is_slow
+from rungwise.schedulers import documents as recipes
 from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol
 from rungwise.searchers.candidates import fresh, neighbour
 from rungwise.searchers.gp import log_expected_improvement
 from rungwise.searchers.observations import Features, gather, normal_scores
+from rungwise.searchers.telling import libraries_silent
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.testing.searchers import (
     SPACES,
@@ -354,17 +357,26 @@ def test_points_are_those_of_the_levels_the_highest_first():
     history.add({"x": 0.1}, 5.0, 4.0, 3.0, 2.0)  # levels 1 and 3
     history.add({"x": 0.2}, 6.0)
     history.add({"x": 0.3})  # under way
-    history._append(Observation(3, {"x": 0.4}, [2.0], [1.0]))  # at no level yet
+    history._append(Observation(3, {"x": 0.4}, [2.0], [1.0]))  # beyond the first level
     history._append(Observation(4, {"x": 0.5}, [], [], failed=True))
     seen = gather(history, limit=100)
     assert [(trial.id, level) for trial, level in zip(seen.trials, seen.levels, strict=True)] == [
-        (0, 3.0), (3, 2.0), (4, 1.0), (1, 1.0), (0, 1.0),
+        (0, 3.0), (4, 1.0), (3, 1.0), (1, 1.0), (0, 1.0),
     ]  # fmt: skip
     assert [trial.id for trial in seen.pending] == [2]
-    assert seen.scores.argmax() == 2
+    assert seen.scores.argmax() == 1
     assert len(gather(history, limit=2)) == 2
     assert gather(history, limit=100, every=True).levels.tolist() == [4, 3, 2, 2, 1, 1, 1]
-    assert gather(history, limit=2).levels.tolist() == [3.0, 2.0]
+    assert gather(history, limit=2).levels.tolist() == [3.0, 1.0]
+    history._append(Observation(5, {"x": 0.6}, [0.5], [1.0]))  # at no level yet
+    history._append(Observation(6, {"x": 0.7}, [4.0], [1.0]))  # beyond both with one report
+    assert [
+        (trial.id, level)
+        for trial, level in zip(
+            gather(history, limit=100).trials, gather(history, limit=100).levels, strict=True
+        )
+        if trial.id > 4
+    ] == [(6, 3.0), (5, 0.5)]
 
 
 @pytest.mark.parametrize("make_space", SPACES)
@@ -417,3 +429,98 @@ def test_no_searcher_warns_on_odd_histories():
         warnings.simplefilter("error")
         for searcher in (KDE(random=0.0), Sobol(), Grid()):
             assert searcher.propose(space, history, np.random.default_rng(0))
+
+
+# -- what a tester found ---------------------------------------------------------------------------
+
+
+def test_a_kde_learns_from_trials_that_report_now_and_then():
+    """At a rung counts the first report at or beyond it, and so it does for the model."""
+
+    class Levels(ListHistory):
+        levels = (1.0, 3.0, 9.0)
+
+    history = Levels(LINE)
+    for number, x in enumerate(np.linspace(0, 1, 40)):
+        history._append(Observation(number, {"x": float(x)}, [2.0, 4.0], [1.0, abs(x - 0.7)]))
+    made = [
+        KDE(random=0.0).propose(LINE, history, np.random.default_rng(seed))["x"]
+        for seed in range(20)
+    ]
+    assert np.mean(np.abs(np.array(made) - 0.7)) < 0.15
+
+
+@pytest.mark.parametrize("good", [0.0, 0.5, 0.95, 1.0])
+def test_a_kde_lives_with_any_share_of_good_ones(good):
+    late = study_of(KDE(good=good, random=0.0), LINE, lambda config: config["x"], 30)
+    assert len(late) == 30
+
+
+@pytest.mark.parametrize("arguments", [{"good": 2}, {"random": -0.1}, {"good": math.nan}])
+def test_shares_of_a_kde_are_checked(arguments):
+    with pytest.raises(rw.InvalidArgumentError):
+        KDE(**arguments)
+
+
+def test_a_grid_goes_on_where_its_points_are_not_what_is_drawn():
+    """On a table, rows are drawn in their place."""
+    history, made = ListHistory(LINE), []
+    for _ in range(6):
+        made.append(Grid(points=6).propose(LINE, history, np.random.default_rng(0))["x"])
+        history.add({"x": 0.123}, 1.0)
+    assert len(set(made)) == 6
+
+
+def test_a_grid_leaves_nothing_out_after_configurations_of_ones_own():
+    history = ListHistory(LINE)
+    history.add({"x": 0.123})
+    history.add({"x": 0.5})  # which is one of the grid's
+    left = set()
+    while (config := Grid(points=5).propose(LINE, history, np.random.default_rng(0))) is not None:
+        history.add(config)
+        left.add(config["x"])
+    assert left == {0.0, 0.25, 0.75, 1.0}
+
+
+def test_only_libraries_are_silent_while_they_work():
+    with libraries_silent():
+        with pytest.warns(UserWarning, match="mine"):
+            warnings.warn("mine", stacklevel=1)
+        warnings.warn_explicit("theirs", UserWarning, "x.py", 1, module="botorch.fit")
+
+
+@pytest.mark.parametrize(
+    ("searcher", "match"),
+    [
+        (rw.searchers.Initial([{"x": 7.0}]), r"configs\[0\]"),
+        (rw.searchers.Initial([{"x": 0.5}], then=Grid(points=2_000_000)), "places"),
+        (rw.searchers.OptunaSearcher("tpe", nonsense=1), "nonsense"),
+    ],
+)
+def test_what_a_searcher_objects_to_it_objects_to_before_a_file_is_written(
+    searcher, match, tmp_path
+):
+    with pytest.raises(rw.RungwiseError, match=match):
+        rw.tune(
+            _train, LINE, metric="loss", goal="min", max_resource=3, searcher=searcher,
+            study=tmp_path / "s.db", show="quiet",
+        )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+    table = rw.Table([[1.0, 0.5]], configs=[{"x": 0.5}], space=LINE)
+    with pytest.raises(rw.RungwiseError, match=match):
+        rw.simulate(table, rw.ASHA(), searcher=searcher, trials=1)
+
+
+def test_a_searcher_written_before_it_had_a_field_can_be_read():
+    document = recipes.write(GP(startup=7))
+    del document["reports"]
+    assert recipes.read(document, types=[GP]) == GP(startup=7)
+    with pytest.raises(rw.SchemaError, match="unknown"):
+        recipes.read({**document, "nonsense": 1}, types=[GP])
+
+
+def test_a_searcher_within_another_tells_what_it_is():
+    assert is_slow(rw.searchers.Initial([{"x": 0.5}], then=GP()))
+    odd = rw.searchers.AmongRows(KDE())
+    assert not is_repeatable(rw.searchers.Initial([{"x": 0.5}], then=odd))
+    assert is_repeatable(rw.searchers.Initial([{"x": 0.5}], then=KDE()))

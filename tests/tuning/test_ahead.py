@@ -1,6 +1,9 @@
 """Slow searchers propose while workers train, and reports do not wait for them."""
 
+import os
+import signal
 import threading
+import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -90,6 +93,71 @@ def test_a_slow_searcher_may_have_nothing_left():
     result = tune(Last())
     assert result.trials == 4
     assert "there are no others" in result.why
+
+
+@dataclass(frozen=True)
+class Patient:
+    """From the third trial on it proposes nothing before it is let go."""
+
+    slow: ClassVar[bool] = True
+
+    def propose(self, space, history, rng):
+        if len(history) >= 2:
+            if SIGNALS:
+                os.kill(os.getpid(), SIGNALS.pop())
+            if not LET_GO.wait(PATIENCE):
+                GAVE_UP.append(len(history))
+        return space.sample(rng)
+
+
+LET_GO = threading.Event()
+GAVE_UP = []
+SIGNALS = []
+
+
+@pytest.fixture
+def _let_go():
+    """Threads that still wait are let go when the test has seen that nobody waited for them."""
+    LET_GO.clear()
+    yield
+    LET_GO.set()
+    assert not GAVE_UP
+
+
+@pytest.mark.usefixtures("_let_go")
+def test_nobody_waits_for_a_proposal_that_is_not_needed_any_more():
+    result = tune(Patient(), target=1.0)
+    assert "target" in result.why
+
+
+@pytest.mark.usefixtures("_let_go")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_does_not_wait_for_a_proposal(number):
+    SIGNALS.append(number)
+    with pytest.raises(rw.StudyInterrupted):
+        tune(Patient())
+
+
+@pytest.mark.usefixtures("_let_go")
+def test_time_runs_out_while_a_proposal_is_computed():
+    assert "seconds" in tune(Patient(), seconds=1.0).why
+
+
+@dataclass(frozen=True)
+class Sleepy:
+    """Takes longer than a trial may be silent."""
+
+    slow: ClassVar[bool] = True
+
+    def propose(self, space, history, rng):
+        if len(history) == 2:
+            time.sleep(1.2)
+        return space.sample(rng)
+
+
+def test_the_time_of_a_proposal_is_not_the_trials():
+    result = tune(Sleepy(), report_timeout=0.6, trial_timeout=0.6, retries=0, workers=1, trials=4)
+    assert [trial.state for trial in result.engine.trials if trial.failed] == []
 
 
 def test_ahead_proposes_what_would_be_proposed_anyway():

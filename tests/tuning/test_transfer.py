@@ -330,3 +330,8 @@ def test_resuming_needs_the_extra_as_well(tmp_path, monkeypatch):
     with pytest.raises(rw.MissingExtraError, match="the searcher Removed needs an extra"):
         rw.resume(tmp_path / "new.db", train, show="quiet", types=[Removed])
     assert rw.load(tmp_path / "new.db", types=[Removed]).trials == 9  # reading needs nothing
+
+
+def test_leaders_without_earlier_studies_are_refused():
+    with pytest.raises(rw.InvalidArgumentError, match="goes with transfer="):
+        rw.tune(lambda *_: None, {"x": [1, 2]}, metric="loss", goal="min", leaders=3)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, cast
 
 from rungwise.core.decisions import Continue, Decision, Done, Job, Noted, Pause, Run, Stop, Wait
@@ -29,13 +29,24 @@ _WHOLE = frozenset({"id", "trial", "job"})
 _TEXT = frozenset({"reason", "why"})
 
 
-def fields_of(kind: Any, given: set[str]) -> list[str]:
-    """The fields of a dataclass, if exactly those are given."""
-    wanted = {field.name for field in fields(kind)}
-    if wanted != given:
-        missing, unknown = sorted(wanted - given), sorted(given - wanted)
+def fields_of(kind: Any, given: set[str], *, defaults: bool = False) -> list[str]:
+    """The fields of a dataclass that are given, if those and no others are.
+
+    Args:
+        kind: the dataclass.
+        given: their names.
+        defaults: whether fields that have a default may be missing.
+    """
+    known = {field.name: field for field in fields(kind)}
+    wanted = {
+        name
+        for name, field in known.items()
+        if not defaults or (field.default is MISSING and field.default_factory is MISSING)
+    }
+    if not wanted <= given <= known.keys():
+        missing, unknown = sorted(wanted - given), sorted(given - known.keys())
         raise SchemaError(f"{kind.__name__} lacks {missing} and has the unknown {unknown}.")
-    return sorted(wanted)
+    return sorted(given)
 
 
 def number_to_json(value: float) -> float | str:

@@ -57,7 +57,9 @@ def _read(document: Any, known: Mapping[str, type]) -> object:
     if not isinstance(name, str) or name not in known:
         raise SchemaError(f"type is {name!r}, but must be one of {sorted(known)}.")
     kind: Any = known[name]
-    items = {key: document[key] for key in fields_of(kind, set(document) - {"type"})}
+    # What a later version has added has a default, by which studies begun before went.
+    given = fields_of(kind, set(document) - {"type"}, defaults=True)
+    items = {key: document[key] for key in given}
     return kind(
         **{
             key: _read(item, known) if isinstance(item, Mapping) else item

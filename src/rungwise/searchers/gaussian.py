@@ -11,6 +11,7 @@ import numpy as np
 
 from rungwise.errors import MissingExtraError
 from rungwise.searchers.observations import Floats
+from rungwise.searchers.telling import libraries_silent
 
 try:
     with warnings.catch_warnings():
@@ -65,10 +66,9 @@ class Gaussian:
         covariance = get_covar_module_with_dim_scaled_prior(
             ard_num_dims=x.shape[-1], use_rbf_kernel=False
         )
-        with warnings.catch_warnings():
+        with libraries_silent():
             # That the steps were not enough to converge is as it should be; the rest is the
             # libraries' own business.
-            warnings.simplefilter("ignore")
             model = SingleTaskGP(x, y, covar_module=covariance, outcome_transform=None)
             likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
             fit_gpytorch_mll(

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rungwise.core.checks import one_of, whole
+from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.base import History
 from rungwise.searchers.candidates import fresh, neighbour
 from rungwise.searchers.observations import Features, Floats, Observations, gather
@@ -62,6 +63,9 @@ class GP:
         for name in ("startup", "fit_points", "points", "candidates"):
             whole(name, getattr(self, name), at_least=2)
         one_of("reports", self.reports, ("rungs", "all"))
+        if self.points < self.startup:
+            rule = f"it must be at least startup, {self.startup}, or no model is ever asked"
+            raise InvalidArgumentError("points", self.points, rule)
 
     def propose(
         self, space: Space, history: History, rng: np.random.Generator

@@ -43,10 +43,17 @@ class Grid:
         """The next configuration to try; None when the grid is used up."""
         del rng  # the order is the study's, not the trial's
         configs = _listed(space, self.points, self.seed)
-        for key, config in configs:
+        # From where it should be by now: what comes before was drawn, but for places that others
+        # have taken the turn of (initial configurations).
+        turn = len(history) % len(configs)
+        for key, config in (*configs[turn:], *configs[:turn]):
             if history.times_drawn(key) == 0:
                 return dict(config)
         return None
+
+    def check(self, space: Space) -> None:
+        """Whether the grid can be listed; an error tells if not."""
+        _listed(space, self.points, self.seed)
 
 
 @lru_cache(maxsize=8)

@@ -55,15 +55,27 @@ class Initial:
         """Whether the searcher behind takes long to answer."""
         return bool(getattr(self.then, "slow", False))
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether a replay may ask the searcher behind again."""
+        return bool(getattr(self.then, "repeatable", True))
+
+    def check(self, space: Space) -> None:
+        """Whether all are legal in the space; an error names the first that is not."""
+        self._legal(space)
+
     def propose(
         self, space: Space, history: History, rng: np.random.Generator
     ) -> dict[str, Any] | None:
         """The next configuration to try."""
         # All are checked at once: a mistake in the last one is told before the first is trained.
-        legal = [_legal(space, number, config) for number, config in enumerate(self.configs)]
+        legal = self._legal(space)
         if len(history) < len(legal):
             return legal[len(history)]
         return self.then.propose(space, history, rng)
+
+    def _legal(self, space: Space) -> list[dict[str, Any]]:
+        return [_legal(space, number, config) for number, config in enumerate(self.configs)]
 
 
 def _plain(number: int, config: Any) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rungwise.core.checks import real, whole
+from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.base import History, Observed
 from rungwise.searchers.candidates import fresh, nudged
 from rungwise.searchers.observations import Floats
@@ -40,8 +42,9 @@ class KDE:
     random: float = 1 / 3
 
     def __post_init__(self) -> None:
-        real("good", self.good, at_least=0)
-        real("random", self.random, at_least=0)
+        for name in ("good", "random"):
+            if not 0 <= real(name, getattr(self, name)) <= 1:
+                raise InvalidArgumentError(name, getattr(self, name), "it must be from 0 to 1")
         whole("candidates", self.candidates, at_least=1)
 
     def propose(self, space: Space, history: History, rng: np.random.Generator) -> dict[str, Any]:
@@ -66,15 +69,19 @@ class KDE:
             count = max(enough, math.ceil(self.good * len(told)))
             if finite >= enough and len(told) >= 2 * enough:
                 configs = [trial.config for *_, trial in told]
-                return configs[:count], configs[max(count, len(told) - 4 * len(told) // 5) :]
+                worst = configs[max(count, len(told) - 4 * len(told) // 5) :]
+                return configs[:count], worst or configs[-enough:]
         return None
 
 
 def _loss_at(trial: Observed, level: float) -> float:
-    """The loss at a level; inf for a trial that failed before, NaN if it has not come there."""
-    for resource, loss in zip(trial.resources, trial.losses, strict=True):
-        if resource == level:
-            return loss
+    """The loss at a level, which is the first at or beyond it, as for a rung.
+
+    inf for a trial that failed before, NaN if it has not come there.
+    """
+    place = bisect_left(trial.resources, level)
+    if place < len(trial.losses):
+        return trial.losses[place]
     return math.inf if trial.failed else math.nan
 
 

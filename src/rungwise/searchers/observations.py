@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,15 +102,7 @@ def gather(history: History, *, limit: int, every: bool = False) -> Observations
     pending: list[Observed] = []
     for trial in history:
         resources, losses = trial.resources, trial.losses
-        if every:
-            found = list(zip(resources, losses, strict=True))
-        else:
-            places = [(bisect_left(resources, level), level) for level in levels]
-            found = [
-                (level, losses[place])
-                for place, level in places
-                if place < len(resources) and resources[place] == level
-            ]
+        found = list(zip(resources, losses, strict=True)) if every else _at_levels(trial, levels)
         if not found and resources:
             found = [(resources[-1], losses[-1])]
         if trial.failed:
@@ -146,7 +139,7 @@ def standings(history: History) -> Observations:
     Args:
         history: of the study.
     """
-    levels = frozenset(history.levels)
+    levels = list(history.levels)
     told: list[Observed] = []
     pending: list[Observed] = []
     reached: list[float] = []
@@ -169,9 +162,20 @@ def standings(history: History) -> Observations:
     )
 
 
-def _furthest(trial: Observed, levels: frozenset[float]) -> tuple[float, float]:
-    """(level, loss) of the last report at a level; of the last at all if there is none."""
-    for resource, loss in zip(reversed(trial.resources), reversed(trial.losses), strict=True):
-        if resource in levels:
-            return resource, loss
+def _at_levels(trial: Observed, levels: Sequence[float]) -> list[tuple[float, float]]:
+    """[(level, loss), …] of the levels that a trial has reached, ascending.
+
+    At a level counts the first report at or beyond it, as for a rung; one that is beyond several
+    counts at the highest of them.
+    """
+    resources, losses = trial.resources, trial.losses
+    places = {bisect_left(resources, level): level for level in levels}
+    return [(level, losses[place]) for place, level in places.items() if place < len(resources)]
+
+
+def _furthest(trial: Observed, levels: Sequence[float]) -> tuple[float, float]:
+    """(level, loss) at the highest level reached; of the last report if there is none."""
+    found = _at_levels(trial, levels)
+    if found:
+        return found[-1]
     return (trial.resources[-1], trial.losses[-1]) if trial.resources else (0.0, math.inf)

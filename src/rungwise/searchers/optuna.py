@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from rungwise.errors import InvalidArgumentError, MissingExtraError, SpaceError,
 from rungwise.searchers.base import History, Observed
 from rungwise.searchers.observations import Observations, standings
 from rungwise.searchers.random import RandomSearcher
-from rungwise.searchers.telling import warn_once
+from rungwise.searchers.telling import libraries_silent, warn_once
 from rungwise.space import Choice, Float, Space
 from rungwise.space.domains import Domain
 
@@ -149,8 +150,9 @@ class OptunaSearcher:
             warn_once(repr(self), f"could not propose ({kind}: {failure})")
         return RandomSearcher().propose(space, history, rng) if config is None else config
 
-    def check(self) -> None:
+    def check(self, space: Space) -> None:
         """Whether there is such a sampler and it takes these options; an error tells if not."""
+        del space  # any will do
         with quietly():
             self._made(0)
 
@@ -217,6 +219,7 @@ def _short(name: str) -> str:
     return {full: short for short, full in NAMES.items()}.get(name, f"{PACKAGE}:{name}")
 
 
+@cache
 def library() -> Any:
     """Optuna, or an error that names the extra."""
     try:
@@ -249,8 +252,7 @@ def quietly() -> Iterator[None]:
     before = logging.get_verbosity()
     logging.set_verbosity(logging.CRITICAL)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with libraries_silent():
             yield
     finally:
         logging.set_verbosity(before)

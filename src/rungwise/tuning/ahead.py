@@ -5,6 +5,7 @@ What is proposed does not depend on when it is computed: see :mod:`rungwise.core
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -25,6 +26,8 @@ class Ahead:
         self._wake = wake
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="rungwise-proposals")
         self._coming: tuple[int, Future[Config | None]] | None = None
+        self._open = True
+        self._lock = threading.Lock()
         self._begin(drawn)
 
     def __call__(self, number: int) -> Config | None:
@@ -44,11 +47,18 @@ class Ahead:
         return self._coming is None or self._coming[1].done()
 
     def close(self) -> None:
-        """Compute no more."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        """Compute no more. Nobody waits for what is being computed, and nobody is woken by it."""
+        with self._lock:
+            self._open = False
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _done(self, _: object) -> None:
+        with self._lock:
+            if self._open:
+                self._wake()
 
     def _begin(self, number: int) -> None:
         if self._proposals.ahead(number):
             future = self._thread.submit(self._proposals.propose, number)
             self._coming = (number, future)
-            future.add_done_callback(lambda _: self._wake())
+            future.add_done_callback(self._done)

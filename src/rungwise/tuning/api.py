@@ -21,10 +21,11 @@ from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.loading import not_while_loading
 from rungwise.schedulers import documents as recipes
 from rungwise.searchers.base import Searcher
+from rungwise.searchers.checking import check_searcher
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning import functions
-from rungwise.tuning.plan import Options, check_searcher, differences, limits_of, study_of
+from rungwise.tuning.plan import Options, differences, limits_of, study_of
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.session import Crew, Report, Session, fold
 from rungwise.tuning.transfer import LEADERS, Files, Transfer
@@ -49,7 +50,7 @@ def tune(
     searcher: Searcher | None = None,
     initial: Sequence[Mapping[str, Any]] = (),
     transfer: Files = (),
-    leaders: int = LEADERS,
+    leaders: int | None = None,
     seed: int = 0,
     finish: Finish = "drain",
     seconds: float | None = None,
@@ -89,7 +90,8 @@ def tune(
         transfer: earlier study files, one or a list. Their leaders are tried before ``initial``,
             and set the bar: any other configuration goes on beyond a rung only if it is at least
             as good there as the best of them (:class:`Rush`).
-        leaders: how many configurations are taken from earlier studies at most (:func:`leaders`).
+        leaders: how many configurations are taken from earlier studies at most (:func:`leaders`);
+            4 by default.
         seed: same seed, same configurations.
         finish: ``"drain"``: go on until nothing is promotable; ``"paper"``: end when the last
             configuration has started.
@@ -181,7 +183,9 @@ def resume(
     with _existing(study, types) as file:
         about = file.about
         chosen = Options.read(about.options, options)
-        check_searcher(file.log.study.searcher)
+        held = file.log.study
+        if held.space is not None:
+            check_searcher(held.searcher, held.space)
         if train is None:
             train = functions.find(about.train, str(study))
         return _run(file, Crew.of(train, chosen), display, on_report, on_end)

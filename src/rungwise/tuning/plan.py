@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rungwise.checkpoints import bytes_of
@@ -12,10 +11,11 @@ from rungwise.core.checks import keep, must_be, one_of, real, whole
 from rungwise.core.limits import Finish, Limits
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
-from rungwise.errors import InvalidArgumentError, MissingExtraError, Told
+from rungwise.errors import InvalidArgumentError, Told
 from rungwise.schedulers import PASHA, Rush
 from rungwise.searchers import RandomSearcher
 from rungwise.searchers.base import Searcher
+from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space
 from rungwise.storage import documents
 from rungwise.storage.sqlite import Durability
@@ -144,30 +144,13 @@ def study_of(
         initial=tuple(initial),
         seed=seed,
     )
-    check_searcher(study.searcher)
+    assert study.space is not None
+    check_searcher(study.searcher, study.space)
     if isinstance(recipe, Rush) and recipe.priors > len(study.initial):
         rule = f"they are the first of initial=, which holds {len(study.initial)}"
         raise InvalidArgumentError("priors", recipe.priors, rule)
     recipe.build(trials=study.limits.trials)  # what it objects to, it objects to now
     return study, open_ended
-
-
-def check_searcher(searcher: Any) -> None:
-    """That a searcher can work here, before it is asked in the middle of a study.
-
-    Its class may say what it needs, ``needs = (module, extra)``: the module that must be there, and
-    the extra of rungwise that brings it. A method ``check()`` may raise whatever else is wrong.
-    Searchers within it are checked as well.
-    """
-    needs = getattr(type(searcher), "needs", None)
-    if needs is not None and importlib.util.find_spec(needs[0]) is None:
-        raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[1])
-    check = getattr(searcher, "check", None)
-    if callable(check):
-        check()
-    for field in fields(searcher) if is_dataclass(searcher) else ():
-        if isinstance(part := getattr(searcher, field.name), Searcher):
-            check_searcher(part)
 
 
 def _with_maximum(recipe: Recipe, max_resource: int | None) -> tuple[Recipe, bool]:

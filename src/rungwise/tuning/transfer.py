@@ -82,14 +82,17 @@ class Transfer:
 
         Args:
             transfer: the earlier studies.
-            leaders: how many configurations at most.
+            leaders: how many configurations at most; None for as many as usual.
             study: the file of the new study, if it has one.
         """
         files = files_of("transfer", transfer)
         if isinstance(study, (str, os.PathLike)) and Path(study).resolve() in files:
             rule = "it is the file of the new study itself: give that another name"
             raise InvalidArgumentError("transfer", str(study), rule)
-        return cls(files, whole("leaders", leaders, at_least=1))
+        if leaders is not None and not files:
+            rule = "it goes with transfer=, which names the earlier studies"
+            raise InvalidArgumentError("leaders", leaders, rule)
+        return cls(files, LEADERS if leaders is None else whole("leaders", leaders, at_least=1))
 
     def record(self) -> dict[str, Any]:
         """For the study file, so that the same call knows that it was begun with the same."""

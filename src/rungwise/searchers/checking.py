@@ -1,0 +1,33 @@
+"""Whether a searcher can work, before it is asked in the middle of a study."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from rungwise.errors import MissingExtraError
+from rungwise.searchers.base import Searcher
+from rungwise.space import Space
+
+
+def check_searcher(searcher: Any, space: Space) -> None:
+    """Raise what a searcher would raise later.
+
+    Its class may say what it needs, ``needs = (module, extra)``: the module that must be there, and
+    the extra of rungwise that brings it. A method ``check(space)`` may raise whatever else is
+    wrong. Searchers within it are checked as well.
+
+    Args:
+        searcher: the searcher.
+        space: where it is to search.
+    """
+    needs = getattr(type(searcher), "needs", None)
+    if needs is not None and importlib.util.find_spec(needs[0]) is None:
+        raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[1])
+    check = getattr(searcher, "check", None)
+    if callable(check):
+        check(space)
+    for field in fields(searcher) if is_dataclass(searcher) else ():
+        if isinstance(part := getattr(searcher, field.name), Searcher):
+            check_searcher(part, space)
