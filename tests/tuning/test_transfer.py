@@ -263,7 +263,7 @@ class Missing:
 class Objecting:
     """Finds something wrong with itself."""
 
-    def check(self):
+    def check(self, _):
         raise InvalidArgumentError("colour", "blue", "it must be green")
 
     def propose(self, space, history, rng):

@@ -28,7 +28,7 @@ from rungwise.tuning import functions
 from rungwise.tuning.plan import Options, differences, limits_of, study_of
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.session import Crew, Report, Session, fold
-from rungwise.tuning.transfer import LEADERS, Files, Transfer
+from rungwise.tuning.transfer import Files, Transfer
 
 CREW = "crew"
 """How many workers there were; kept with the options, since "auto" depends on the machine."""
