@@ -224,7 +224,7 @@ COMPOSED = {"AmongRows", "History", "Initial", "Observed", "Searcher"}
         ("", "its name must be one of"),
         ("gp:start=20", "did you mean 'startup'? the options of gp are startup, fit_points"),
         ("gp:colour=blue", "but the options of gp are startup"),
-        ("gp:1,2,3,4,5", "the options of gp are"),
+        ("gp:1,2,3,4,5,6", "the options of gp are"),
         ("random:3", "random has no options"),
         ("random:seed=3", "random has no options"),
         ("gp:20,startup=30", "it must give 'startup' once"),
