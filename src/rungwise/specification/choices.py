@@ -129,7 +129,7 @@ def searcher(text: str, argument: str = "--searcher") -> Searcher:
 
     Example:
         >>> searcher("gp:startup=20,points=200")
-        GP(startup=20, fit_points=100, points=200, candidates=600)
+        GP(startup=20, fit_points=100, points=200, candidates=600, reports='rungs')
         >>> searcher("grid:7")
         Grid(points=7, seed=0)
     """
