@@ -9,7 +9,7 @@ demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -101,11 +101,11 @@ def test_another_study_in_the_same_file_is_refused(finished):
     assert "seed: 3 in the file, 4 asked for" in done.stderr
 
 
-def test_a_study_can_start_from_another(finished):
+def test_a_study_can_start_from_another(finished, tmp_path):
     more = ("--max-resource", 9, "--trials", 5, "--workers", 1, "--retries", 0, "--quiet")
     choice = (
         "--study",
-        "new.db",
+        tmp_path / "new.db",
         "--transfer",
         "train.db",
         "--leaders",
@@ -114,7 +114,7 @@ def test_a_study_can_start_from_another(finished):
         "sobol:1",
     )
     rungwise(finished, *TUNE, *more, *choice)
-    study = rw.load(finished / "new.db").engine.study
+    study = rw.load(tmp_path / "new.db").engine.study
     assert study.scheduler == rw.Rush(rw.PASHA(max_resource=9), priors=2)
     assert study.searcher == rw.searchers.Sobol(1)
     rows = rw.load(finished / "train.db").leaderboard(2)

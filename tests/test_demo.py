@@ -211,10 +211,10 @@ def test_recorded_figures_are_told_in_a_table(recorded, capsys):
     assert "Random baseline" not in text, "five draws tell little of chance"
     asha, pasha = told["asha"], told["pasha"]
     saved, whole = ((asha["seconds"] - pasha["seconds"]) / 60, asha["seconds"] / 60)
-    worse = 100 * (asha["test_accuracy"] - pasha["test_accuracy"])
+    better = 100 * (pasha["test_accuracy"] - asha["test_accuracy"])
     sentence = (
         f"PASHA saved {saved:.1f} min of ASHA's {whole:.1f} min, and its architectures are "
-        f"{worse:.2f} points worse."
+        f"{abs(better):.2f} points {'better' if better > 0 else 'worse'}."
     )
     assert sentence in text
 

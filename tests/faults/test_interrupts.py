@@ -56,7 +56,7 @@ def test_at_the_start(scene):
         time.sleep(delay)
         tuner.signal(signal.SIGINT)
         outcome = tuner.outcome()
-        assert outcome["error"] in {"KeyboardInterrupt", "StudyInterrupted"}, outcome
+        assert outcome.get("error") in {"KeyboardInterrupt", "StudyInterrupted"}, outcome
         scene.assert_left_alone()
         (scene.folder / "notices").unlink()
     scene.finish("steady", workers=2, trials=60)

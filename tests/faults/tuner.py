@@ -20,6 +20,9 @@ import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.storage.sqlite import SqliteLog
 
+IMPORTED = (rw.tune, rw.resume, rw.PASHA)
+"""Before the first fork: an interrupt in the middle of an import may get lost in Python itself."""
+
 SPACE = {"a": rw.Float(0.2, 1.0), "b": rw.Float(0.0, 1.0)}
 
 

@@ -39,7 +39,8 @@ def test_recipes_survive_json(source):
 def test_documents_of_unknown_or_wrong_type_are_refused():
     with pytest.raises(SchemaError, match="type is 'Nope'"):
         documents.read({"type": "Nope"})
-    with pytest.raises(SchemaError, match=r"lacks \['eta'"):
-        documents.read({"type": "ASHA"})
+    with pytest.raises(SchemaError, match=r"lacks \['priors'\] and has the unknown \['bar'\]"):
+        documents.read({"type": "Rush", "bar": 3})
+    assert documents.read({"type": "ASHA"}) == imported("rw.ASHA()")  # a default is no secret
     with pytest.raises(InvalidArgumentError, match="eta is 1"):
         documents.read({**documents.write(imported("rw.ASHA()")), "eta": 1})
