@@ -195,6 +195,9 @@ def start(request):
 
 
 def main():
+    # A shell hands down an ignored SIGINT to what it starts in the background; a person who
+    # interrupts a tuner has started it in the foreground.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for line in sys.stdin:
         request = json.loads(line)
         if "start" in request:
