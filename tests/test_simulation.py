@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import rungwise as rw
+from rungwise.core.decisions import Run
+from rungwise.core.events import Reported
 from rungwise.simulation import SimulationResult
 
 
@@ -50,6 +52,33 @@ def test_ties_for_the_best_go_to_the_first_drawn():
     table = rw.Table([[0.5], [0.2], [0.2]])
     result = rw.simulate(table, rw.FixedResource(1), trials=[0, 2, 1], workers=2)
     assert result.best.row == 2
+
+
+@pytest.mark.parametrize("goal", ["min", "max"])
+@pytest.mark.parametrize("workers", [1, 4])
+def test_leads_tell_who_was_best_when_how_much_was_spent(goal, workers):
+    rng = np.random.default_rng(8)
+    values = np.round(rng.normal(size=(30, 27)), 1)  # with ties
+    log = rw.MemoryLog()
+    result = rw.simulate(
+        rw.Table(values, goal=goal), rw.ASHA(), trials=30, workers=workers, log=log
+    )
+    sign = 1 if goal == "min" else -1
+    jobs, reached, best, expected = {}, {}, None, []
+    for event, decision in log.read_from():
+        if isinstance(decision, Run):
+            jobs[decision.job.id] = decision.job.trial
+        if isinstance(event, Reported):
+            trial = jobs[event.job]
+            reached[trial] = event.resource
+            new = (sign * event.value, trial)
+            if best is None or new < best:
+                if best is None or best[1] != trial:
+                    expected.append((sum(reached.values()), result.rows[trial]))
+                best = new
+    assert len(expected) > 2
+    assert result.leads == expected
+    assert result.leads[-1][1] == result.best.row
 
 
 def test_maximised_values_keep_their_sign():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,7 @@ class SimulationResult:
             changed; empty where the criterion has none.
         why: why the study ended and why the ceiling stands where it stands.
         rows: the rows drawn, in order.
+        leads: [(the resource spent by then, row), …] whenever another row became the best.
     """
 
     best: Best | None
@@ -69,6 +70,7 @@ class SimulationResult:
     epsilons: list[tuple[int, float]]
     why: str
     rows: list[int]
+    leads: list[tuple[int, int]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -180,6 +182,7 @@ def result_of(engine: Engine, rows: Sequence[int], *, seconds: float) -> Simulat
         epsilons=list(engine.scheduler.epsilons),
         why=engine.why(),
         rows=list(rows[: len(engine.trials)]),
+        leads=[(int(spent), rows[trial]) for spent, trial in engine.leads],
     )
 
 

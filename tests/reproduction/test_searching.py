@@ -250,8 +250,32 @@ def test_a_searcher_that_beats_chance():
     assert sentence == (
         "PASHA + GP against PASHA, random: 3.00 points better, standard error 0.58 points; it "
         "beats random sampling (by more than a standard error). Resource spent: 30 against 50, in "
-        "80.0 % of the time."
+        "80.0 % of the time. At equal resource, 50: 3.00 points better, standard error 0.58 "
+        "points; it beats random sampling (by more than a standard error)."
     )
+
+
+def test_choices_are_compared_at_equal_resource_too():
+    """Seed by seed, as they stood when the thriftier of the two had ended."""
+    late = outcome("pasha-bo", final=0.9, spent=80, leads=((10, 0.5), (40, 0.7), (60, 0.9)))
+    early = outcome("pasha-bo", final=0.9, spent=30, leads=((10, 0.5), (30, 0.9)))
+    plain = outcome("pasha", final=0.8, spent=50, leads=((20, 0.6), (50, 0.8)))
+    runs = {"asha": [plain] * 2, "pasha": [plain] * 2, "pasha-bo": [late, early]}
+    *_, sentence = searching.notes_of(section(ASHA, PASHA, GP, experiment="bo"), runs)
+    # 0.7 against 0.8 when 50 was spent, 0.9 against 0.6 when 30 was.
+    assert sentence.endswith(
+        "At equal resource, 40: 10.00 points better, standard error 20.00 points; it does not beat "
+        "random sampling."
+    )
+
+
+def test_what_was_chosen_with_so_much_spent():
+    made = outcome(final=0.9, spent=60, leads=((10, 0.5), (40, 0.7), (60, 0.9)))
+    assert [made.within(spent).final for spent in (10, 39, 40, 59, 60, 99)] == [
+        *(0.5, 0.5, 0.7, 0.7, 0.9, 0.9)
+    ]
+    nothing = outcome(final=0.2, row=-1, spent=60)
+    assert nothing.within(30) == nothing
 
 
 @pytest.mark.parametrize(

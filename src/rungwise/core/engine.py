@@ -63,6 +63,7 @@ class Engine:
         reports: the number of reports that brought something new.
         spent: the resource trained in total, as far as it was reported.
         ended: why the study is over, or None.
+        leads: [(the resource spent by then, trial), …] whenever another trial became the best.
         proposals: the study's own: its initial configurations and its searcher.
         proposer: where the next configuration comes from.
     """
@@ -79,6 +80,7 @@ class Engine:
         self.best: Trial | None = None
         self.best_loss = math.inf
         self.best_resource: float = 0
+        self.leads: list[tuple[float, int]] = []
         self._sign = 1.0 if study.goal == "min" else -1.0
         self._target = math.nan if study.limits.target is None else self._sign * study.limits.target
         self._watched = study.limits.watches_reports
@@ -189,6 +191,8 @@ class Engine:
     def _consider(self, trial: Trial, resource: float, loss: float) -> None:
         """As good as the best so far: ties go to the lower id, then to the earlier report."""
         if self.best is None or loss < self.best_loss or trial.id < self.best.id:
+            if trial is not self.best:
+                self.leads.append((self.spent, trial.id))
             self.best, self.best_loss, self.best_resource = trial, loss, resource
 
     def _watch(self, event: Reported, loss: float) -> None:

@@ -30,6 +30,22 @@ def paired(
     return (gain if abs(gain) > ROUNDING else 0.0), error
 
 
+def at_equal_resource(
+    mine: Sequence[Outcome], theirs: Sequence[Outcome]
+) -> tuple[list[Outcome], list[Outcome], float]:
+    """Both as they stood when the thriftier of the two had ended, seed by seed.
+
+    Returns:
+        Mine, theirs, and the mean resource that each had spent then.
+    """
+    least = [min(one.spent, other.spent) for one, other in zip(mine, theirs, strict=True)]
+    return (
+        [one.within(spent) for one, spent in zip(mine, least, strict=True)],
+        [other.within(spent) for other, spent in zip(theirs, least, strict=True)],
+        float(np.mean(least)),
+    )
+
+
 def margin(error: float) -> float:
     """A standard error, for comparisons; none with a single run."""
     # With one differing run gain and error are equal but for rounding: that is still within it.

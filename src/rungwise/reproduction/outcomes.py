@@ -133,6 +133,7 @@ def outcome_of(
         spent=result.resource_spent,
         better_share=share,
         regret=regret,
+        leads=tuple((spent, float(finals.values[led])) for spent, led in result.leads),
     )
 
 

@@ -7,7 +7,7 @@ from nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rungwise.benchmarks.card import Card
 from rungwise.core.checks import Goal
@@ -47,6 +47,8 @@ class Outcome:
         regret: (best − chosen) / (best − median) of the sample's final values: 0 is the best of
             the sample, 1 the median, below 0 is better than all of it; NaN where best and median
             are equal and chosen is not.
+        leads: [(the resource spent by then, what the row comes to when trained in full), …]
+            whenever another row became the choice; empty where that was not recorded.
     """
 
     benchmark: str
@@ -62,6 +64,12 @@ class Outcome:
     spent: int
     better_share: float
     regret: float
+    leads: tuple[tuple[int, float], ...] = ()
+
+    def within(self, spent: int) -> Outcome:
+        """The same, had it ended when so much resource was spent; only its choice is another."""
+        known = [final for by, final in self.leads if by <= spent]
+        return replace(self, final=known[-1]) if known else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,9 @@ from rungwise.reproduction.results import Row, Section
 MEASURE = (
     "Methods with a searcher choose what they draw. “Better in the end” and regret are told "
     "against the sample that is drawn at random with the same seed, for all methods alike: a "
-    "regret below 0 is better than all of it. Speed-ups are against ASHA with the same searcher."
+    "regret below 0 is better than all of it. Speed-ups are against ASHA with the same searcher. "
+    "“At equal resource” compares the choices, seed by seed, as they stood when as much had been "
+    "trained as the thriftier of the two studies came to in all."
 )
 """How figures are to be read where samples differ."""
 
@@ -47,11 +49,15 @@ def notes_of(section: Section, runs: Runs) -> Iterator[str]:
 
 
 def _beside_chance(section: Section, row: Row, plain: Row, runs: Runs) -> str:
-    gain, error = comparing.paired(section, runs[row.method], runs[plain.method])
+    mine, theirs = runs[row.method], runs[plain.method]
+    gain, error = comparing.paired(section, mine, theirs)
+    *equally, spent = comparing.at_equal_resource(mine, theirs)
+    fair, unsure = comparing.paired(section, *equally)
     return (
         f"{row.label} against {plain.label}: {comparing.told(section, gain, error)}; "
         f"{_verdict(gain, error)}. Resource spent: {row.spent.mean:,.0f} against "
-        f"{plain.spent.mean:,.0f}{_in_time(row, plain)}."
+        f"{plain.spent.mean:,.0f}{_in_time(row, plain)}. At equal resource, {spent:,.0f}: "
+        f"{comparing.told(section, fair, unsure)}; {_verdict(fair, unsure)}."
     )
 
 

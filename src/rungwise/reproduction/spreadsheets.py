@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from rungwise.reproduction.methods import METHODS
@@ -26,8 +26,11 @@ SUMMARY_HEAD = (
 
 def runs_csv(reproduction: Reproduction) -> str:
     """A line a simulated study."""
-    head = [field.name for field in fields(Outcome)]
-    lines = ({**asdict(one), "label": METHODS[one.method].label} for one in reproduction.outcomes)
+    head = [field.name for field in fields(Outcome) if field.name != "leads"]  # no single cell
+    lines = (
+        {name: getattr(one, name) for name in head} | {"label": METHODS[one.method].label}
+        for one in reproduction.outcomes
+    )
     return _csv([*head, "label"], lines)
 
 

@@ -127,7 +127,10 @@ def _studies(chunk: Chunk, shelf: Shelf, enough: Callable[[], bool]) -> Iterator
         outcome = outcome_of(method.play(case), finals, sample=sample, labels=labels)
         # In the table's own units, so that whole epochs and their parts can be compared.
         yield replace(
-            outcome, max_resource=points * outcome.max_resource, spent=points * outcome.spent
+            outcome,
+            max_resource=points * outcome.max_resource,
+            spent=points * outcome.spent,
+            leads=tuple((points * spent, final) for spent, final in outcome.leads),
         )
 
 
