@@ -224,6 +224,24 @@ def test_a_gp_learns_from_the_highest_level_with_enough_reports():
     assert lateness(24) > 0.8
 
 
+def test_a_gp_may_aim_at_the_ceiling_where_few_have_been():
+    """Early losses point left; the six that came to the ceiling, too few for a rung, right."""
+    bo()
+    history = ListHistory(LINE)
+    for number, x in enumerate(np.linspace(0.02, 0.98, 24)):
+        late = (0.6 - 0.55 * x,) if number % 4 == 3 else ()
+        history.add({"x": float(x)}, 0.6 + 0.3 * x, *late)
+    at = {
+        aim: [
+            GP(startup=8, aim=aim).propose(LINE, history, np.random.default_rng(seed))["x"]
+            for seed in range(5)
+        ]
+        for aim in ("rung", "ceiling")
+    }
+    assert np.mean(at["rung"]) < 0.2
+    assert np.mean(at["ceiling"]) > 0.8
+
+
 def test_a_gp_may_learn_from_reports_between_the_rungs():
     bo()
 
@@ -296,7 +314,14 @@ def test_a_model_is_not_loaded_before_it_is_asked():
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"startup": 1}, {"points": 0}, {"candidates": 1.5}, {"fit_points": None}, {"reports": "some"}],
+    [
+        {"startup": 1},
+        {"points": 0},
+        {"candidates": 1.5},
+        {"fit_points": None},
+        {"reports": "some"},
+        {"aim": "sky"},
+    ],
 )
 def test_settings_of_a_gp_are_checked(arguments):
     with pytest.raises(rw.InvalidArgumentError):

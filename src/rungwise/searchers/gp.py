@@ -3,7 +3,7 @@
 The paper's table 3 pairs PASHA and ASHA with MOBSTER (Klein et al., 2020): one Gaussian process
 over both, trained on the reports at the rungs, and the expected improvement at the resource where
 configurations compete. Here that is the highest rung with enough reports, up to the ceiling of the
-moment, so under PASHA it rises with it.
+moment, so under PASHA it rises with it; or the ceiling itself, by extrapolation.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ class GP:
         fit_points: by how many points the model's hyperparameters are fitted.
         points: how many points the model sees; the highest rungs are kept.
         candidates: among how many configurations it chooses first.
+        aim: where it looks for an improvement. ``"rung"``: at the highest rung with ``startup``
+            reports; ``"ceiling"``: at the ceiling of the moment, however few have been there, which
+            relies on what the model expects of curves it has not seen so far.
         reports: ``"rungs"``: it learns from what was reported where trials are compared;
             ``"all"``: from every report, of which ``points`` must then hold many more.
 
@@ -58,11 +61,13 @@ class GP:
     points: int = 400
     candidates: int = 600
     reports: Literal["rungs", "all"] = "rungs"
+    aim: Literal["rung", "ceiling"] = "rung"
 
     def __post_init__(self) -> None:
         for name in ("startup", "fit_points", "points", "candidates"):
             whole(name, getattr(self, name), at_least=2)
         one_of("reports", self.reports, ("rungs", "all"))
+        one_of("aim", self.aim, ("rung", "ceiling"))
         if self.points < self.startup:
             rule = f"it must be at least startup, {self.startup}, or no model is ever asked"
             raise InvalidArgumentError("points", self.points, rule)
@@ -96,7 +101,8 @@ class GP:
         from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in torch
 
         try:
-            judge = _Judge(space, history, seen, fit_points=self.fit_points, enough=self.startup)
+            enough = self.startup if self.aim == "rung" else 0
+            judge = _Judge(space, history, seen, fit_points=self.fit_points, enough=enough)
         except gaussian.FAILURES as error:
             warn_once("A Gaussian process", f"could not be fitted ({error})")
             return None
