@@ -158,5 +158,6 @@ def test_anything_json_survives(details, title, seeds):
 
 
 def test_half_a_character_cannot_be_written():
-    with pytest.raises(TableError, match="UTF-8"):
-        Card(name="a", title="\ud800").to_bytes()
+    for facts in ({"title": "\ud800"}, {"details": {"notes": ["\ud800"]}}, {"metric": "a \udfff"}):
+        with pytest.raises(TableError, match=f"{next(iter(facts))} of the card.*UTF-8"):
+            Card(name="a", **facts)

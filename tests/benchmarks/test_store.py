@@ -314,7 +314,6 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
         ({"configs": [{"a\0b": 1}]}, "parameter's name"),
         ({"configs": [{"\ud800": 1}]}, "parameter's name"),
         ({"configs": [{3: 1}]}, "parameter's name"),
-        ({"card": Card(name="tiny", title="\ud800")}, "UTF-8"),
         ({"names": ["a", "b"]}, "names is of length 2"),
         ({"names": "a"}, "sequence, one item a row"),
         ({"names": [1]}, "must be text"),

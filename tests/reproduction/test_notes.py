@@ -1,6 +1,7 @@
 """What is said of the figures follows from them, above all where PASHA loses."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from reproduction_stories import outcome, row, section, write_tiny
@@ -303,9 +304,9 @@ def test_a_part_of_a_benchmark_is_not_compared_with_the_paper():
         Card(name="own", rows=3, details=whole),  # the paper has no figures for it
     ):
         assert part_of(complete) == ""
-    assert part_of(few) in remarks(name, rows=3, details=whole)
+    assert part_of(few) in remarks(name, rows=3, resources=200, details=whole)
     beside = PaperRow("nas201", 1, "CIFAR-10", "pasha", "PASHA", Figure(93.57, 0.75))
-    notes = notes_of(section(row(paper=beside)), runs(pasha=[0.9]), part=part_of(few))
+    notes = notes_of(section(row(paper=beside), part=part_of(few)), runs(pasha=[0.9]))
     assert notes[-1] == part_of(few)
     assert not any("Furthest from" in note for note in notes)
 
@@ -314,7 +315,40 @@ def test_studies_decided_by_another_metric_than_the_papers_are_told():
     told = remarks("lcbench-car", metric="validation cross-entropy")
     assert "Studies are decided by validation cross-entropy here" in told
     assert "stand alone" not in told
-    assert remarks("lcbench-car", metric="validation accuracy") == ""
+    assert remarks("lcbench-car", metric="validation accuracy", resources=50) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "words"),
+    [
+        ("pd1-imagenet-resnet-512", {"details": {"parts": ["matched"]}}, "runs (matched)"),
+        ("pd1-imagenet-resnet-512", {"resources": 50}, "50 points, and the paper's 251"),
+        ("pd1-wmt-xformer-64", {"resources": 251}, "251 points, and the paper's 1,414"),
+        ("lcbench-car", {"resources": 20, "rows": 9}, "only 9 configurations are in this table"),
+    ],
+)
+def test_what_is_not_the_papers_table_is_not_compared_with_it(name, facts, words):
+    told = part_of(Card(name=name, **{"rows": 1000, **facts}))
+    assert words.lower() in told.lower()
+    assert told.endswith("stand beside ours, but cannot be compared with them.")
+    both = {"parts": ["matched", "unmatched"]}
+    assert part_of(Card(name="pd1-wmt-xformer-64", rows=900, resources=1414, details=both)) == ""
+
+
+def test_notes_of_a_card_are_repeated():
+    told = remarks(details={"notes": ["3 runs outside of the space are left out"]})
+    assert "From its card: 3 runs outside of the space are left out." in told
+
+
+def test_a_single_run_is_not_called_sure():
+    made = section(row("asha", "ASHA", n=1, final=(0.9, 0)), row(n=1, final=(0.8, 0), seconds=50.0))
+    finals = runs(asha=[0.9], pasha=[0.8])
+    made = replace(made, rivals=rivals_of(made, finals), ahead=ahead_of(made, finals))
+    (told,) = losses_of(made)
+    assert told == (
+        "PASHA ends worse than ASHA in a single run, which says little: by 10.00 points, at 2.0× "
+        "the speed."
+    )
 
 
 # -- rows ---------------------------------------------------------------------------------------

@@ -95,6 +95,7 @@ class Card:
         for name in (*_TEXTS, "created", "sha256"):
             if not isinstance(getattr(self, name), str):
                 raise TableError(f"{name} of the card", getattr(self, name), "it must be text")
+            _writable(name, getattr(self, name))
         for name in _COUNTS:
             keep(self, **{name: whole(f"{name} of the card", getattr(self, name), at_least=0)})
         keep(self, seeds=_seeds(self.seeds), space=_space(self.space))
@@ -111,11 +112,7 @@ class Card:
     def to_bytes(self) -> bytes:
         """The content of the file: JSON for people, in UTF-8."""
         text = json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
-        try:
-            return f"{text}\n".encode()
-        except UnicodeEncodeError as error:
-            broken = error.object[error.start : error.end]
-            raise TableError("text of the card", broken, "it must be writable in UTF-8") from None
+        return f"{text}\n".encode()
 
     @classmethod
     def from_json(cls, document: Any) -> Card:
@@ -146,7 +143,10 @@ class Card:
 def check_name(name: Any) -> str:
     """A name that is a file name everywhere, and never a path."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
-        rule = "it must be of letters, digits, '.', '_' and '-', and begin with a letter or digit"
+        rule = (
+            "it must be of letters, digits, '.', '_' and '-', 100 at most, and begin with a letter "
+            "or digit"
+        )
         raise TableError("name of the benchmark", name, rule)
     return name
 
@@ -173,9 +173,20 @@ def _plain(name: str, value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise TableError(f"{name} of the card", value, rule)
     try:
-        return json.loads(json.dumps(dict(value), allow_nan=False))
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         raise TableError(f"{name} of the card", value, rule) from None
+    _writable(name, text)
+    return json.loads(text)
+
+
+def _writable(name: str, text: str) -> None:
+    """Half a surrogate pair is text for JSON and for Python, and for no file."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        broken = error.object[error.start : error.end]
+        raise TableError(f"{name} of the card", broken, "it must be writable in UTF-8") from None
 
 
 def _check_day(text: str) -> None:

@@ -14,6 +14,7 @@ from rungwise.cli.console import out as result_console
 from rungwise.cli.console import progress
 from rungwise.core.checks import one_of
 from rungwise.errors import InvalidArgumentError
+from rungwise.pools import INTERRUPTED
 from rungwise.reproduction import EXPERIMENTS, Reproduction, Settings
 from rungwise.reproduction import reproduce as run
 from rungwise.reproduction.experiments import ALL
@@ -23,7 +24,6 @@ from rungwise.reproduction.running import cores
 from rungwise.reproduction.spreadsheets import runs_csv, summary_csv
 from rungwise.reproduction.terminal import show
 
-INTERRUPTED = 130
 BOTH = "both"
 WIDE = 160
 """Columns of a table with the paper's figures in it, where there is no terminal to fit into."""
@@ -154,12 +154,15 @@ def reproduce(
                 processes=cores() if processes is None else processes,
                 progress=tell,
             )
+        show(found, _screen())
+        texts = {} if folder is None else _texts(found)
     except KeyboardInterrupt:
         typer.echo("rungwise: interrupted; nothing was written", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    show(found, _screen())
     if folder is not None:
-        _write(found, folder)
+        for name, text in texts.items():
+            _replace(folder / name, text)
+        typer.echo(f"Written to {folder}: {', '.join(texts)}")
 
 
 def _screen() -> Console:
@@ -179,18 +182,16 @@ def _ready(folder: Path) -> Path:
     return folder
 
 
-def _write(found: Reproduction, folder: Path) -> None:
+def _texts(found: Reproduction) -> dict[str, str]:
+    """The content of each file."""
     from rungwise.reproduction.report import html  # noqa: PLC0415 - plots are not for every command
 
-    texts = {
+    return {
         "results.md": markdown(found),
         "runs.csv": runs_csv(found),
         "summary.csv": summary_csv(found),
         "report.html": html(found),
     }
-    for name, text in texts.items():
-        _replace(folder / name, text)
-    typer.echo(f"Written to {folder}: {', '.join(texts)}")
 
 
 def _replace(path: Path, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from rungwise.benchmarks import installed, store
 from rungwise.benchmarks.card import Card
@@ -50,12 +51,13 @@ def reproduce(
             under ``if __name__ == "__main__":``, since they start as new interpreters.
         progress: is told (studies done, studies in all).
     """
-    if isinstance(experiments, str):
-        experiments = (experiments,)
+    experiments = _texts("experiments", experiments)
+    benchmarks = None if benchmarks is None else _texts("benchmarks", benchmarks)
     names = chosen(experiments)
     if not names:
         raise InvalidArgumentError("experiments", experiments, "there must be one at least")
     settings = _checked(Settings(names) if settings is None else settings, names)
+    settings = replace(settings, benchmarks=tuple(benchmarks or ()))
     for name in names:
         if not extras.is_there(EXPERIMENTS[name].extra):
             raise MissingExtraError(f"the experiment {name}", EXPERIMENTS[name].extra)
@@ -81,6 +83,15 @@ def reproduce(
         },
         left_out=left_out,
     )
+
+
+def _texts(argument: str, given: Any) -> tuple[str, ...]:
+    """Names, or a single one."""
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise InvalidArgumentError(argument, given, "it must be a name or a list of names")
+    return tuple(given)
 
 
 def _drawn_at_random(name: str, pairs: Pairs) -> tuple[str, ...]:
@@ -132,8 +143,6 @@ def _cards(names: Sequence[str] | None) -> Mapping[str, Card]:
             )
             raise TableError("data folder", str(installed.data_folder()), rule)
         return cards
-    if isinstance(names, str):
-        names = (names,)
     if not names:
         raise InvalidArgumentError("benchmarks", names, "there must be one at least")
     return {name: store.read_card(installed.find(name).folder, name) for name in names}

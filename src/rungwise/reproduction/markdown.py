@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from rungwise.benchmarks.card import Card
 from rungwise.display.text import counted
 from rungwise.reproduction import summary, wording
 from rungwise.reproduction.experiments import EXPERIMENTS, shortest
@@ -57,7 +58,9 @@ def command(settings: Settings) -> str:
         words += ["--protocol", settings.protocols[0]]
     elif settings.everywhere:
         words += ["--protocol", "both"]
-    return " ".join([*words, *(["--nearest"] if settings.nearest else [])])
+    if settings.nearest:
+        words.append("--nearest")
+    return " ".join([*words, *(f"--benchmark {name}" for name in settings.benchmarks)])
 
 
 def _introduction(settings: Settings) -> Iterator[str]:
@@ -85,28 +88,40 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
         (
             f"`{card.name}`",
             card.title,
-            f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}",
+            _shape(card),
             card.metric,
             card.final_metric or f"{card.metric} at the end",
         )
         for card in plain
     ]
     several = [card for card in cards if card.name.startswith(LCBENCH)]
-    if several:
-        first = several[0]
-        shape = f"{first.rows:,} × {first.resources:,} × {len(first.seeds)}"
-        count = f"LCBench, {counted(len(several), 'data set')}"
-        lines.append((f"`{LCBENCH}…`", count, shape, first.metric, first.final_metric))
-    yield from _table(head, lines)
+    forms: dict[tuple[str, str, str], list[str]] = {}
+    for card in several:  # all alike, unless they were converted from different files
+        form = (_shape(card), card.metric, card.final_metric)
+        forms.setdefault(form, []).append(card.name)
+    together = [
+        (_together(names), f"LCBench, {counted(len(names), 'data set')}", *form)
+        for form, names in forms.items()
+    ]
+    yield from _table(head, [*lines, *together])
     yield ""
     for card in plain:
         yield f"- `{card.name}`: {_cell(' '.join(reproduction.remarks[card.name]))}"
     # LCBench's data sets mostly share theirs.
     remarks = {card.name: " ".join(reproduction.remarks[card.name]) for card in several}
     for text in dict.fromkeys(remarks.values()):
-        names = [f"`{name}`" for name, said in remarks.items() if said == text]
-        yield f"- {', '.join(names) if len(names) < 4 else f'`{LCBENCH}…`'}: {_cell(text)}"
+        names = [name for name, said in remarks.items() if said == text]
+        yield f"- {_together(names)}: {_cell(text)}"
     yield ""
+
+
+def _shape(card: Card) -> str:
+    return f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}"
+
+
+def _together(names: Sequence[str]) -> str:
+    """Some data sets of LCBench; many of them are called by what they have in common."""
+    return ", ".join(f"`{name}`" for name in names) if len(names) < 4 else f"`{LCBENCH}…`"
 
 
 def _in_short(reproduction: Reproduction) -> Iterator[str]:
@@ -149,5 +164,5 @@ def _bullets(sentences: Sequence[str]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Text that stays within its cell, and in its line."""
-    return " ".join(text.split()).replace("|", "\\|")
+    """Text that stays within its cell, in its line, and text."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

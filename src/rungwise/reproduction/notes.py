@@ -22,14 +22,16 @@ LESS = 0.99
 DRAWN = 256
 """How many configurations the paper draws."""
 
+PD1_PARTS = ("matched", "unmatched")
+"""The files of PD1 that the paper's table is made from."""
 
-def notes_of(section: Section, runs: Runs, *, part: str = "") -> tuple[str, ...]:
+
+def notes_of(section: Section, runs: Runs) -> tuple[str, ...]:
     """What the figures of a section say.
 
     Args:
         section: the figures.
         runs: what they are made from.
-        part: why the paper's figures cannot be compared with them, where they cannot.
     """
     notes = [_pair(section, row, runs) for row in section.rows if _is_pasha(row)]
     if section.experiment == "eta":
@@ -39,7 +41,7 @@ def notes_of(section: Section, runs: Runs, *, part: str = "") -> tuple[str, ...]
     notes += searching.notes_of(section, runs)
     notes += _untrained(section, runs)
     notes += _without_regret(section, runs)
-    notes += [part] if part else _beside_the_paper(section)
+    notes += [section.part] if section.part else _beside_the_paper(section)
     return tuple(note for note in notes if note)
 
 
@@ -87,7 +89,7 @@ def losses_of(section: Section) -> tuple[str, ...]:
             for rival in section.rivals
         ]
         losses.append(
-            f"In less time than {pasha.label}, and not worse by more than a standard error: "
+            f"In less time than {pasha.label}, and not worse {wording.surely(pasha.n)}: "
             f"{'; '.join(told)}."
         )
     return tuple(loss for loss in losses if loss)
@@ -111,6 +113,7 @@ def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, .
         remarks.append(f"The table has {card.rows} configurations: each is drawn once.")
     if part_of(card):
         remarks.append(part_of(card))
+    remarks += [f"From its card: {note}." for note in card.details.get("notes", ())]
     report = report_of(card)
     if report.turned:
         remarks.append("The table has errors; what is told is 1 − error.")
@@ -128,14 +131,31 @@ def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, .
 
 def part_of(card: Card) -> str:
     """Why a benchmark that the paper has figures for cannot be compared with it, if so."""
-    whole = card.details.get("architectures_in_all")
-    known = type(whole) is int and whole > card.rows
-    if not paper.knows(card.name) or not (known or card.rows < DRAWN):
+    if not paper.knows(card.name):
         return ""
-    here = f"{card.rows:,} of {whole:,} architectures" if known else f"{card.rows:,} configurations"
+    reasons = []
+    whole, parts = card.details.get("architectures_in_all"), card.details.get("parts")
+    if type(whole) is int and whole > card.rows:
+        reasons.append(
+            f"only {card.rows:,} of {whole:,} architectures are in this table, and the paper draws "
+            f"{DRAWN} from all of them"
+        )
+    elif card.rows < DRAWN:
+        reasons.append(
+            f"only {card.rows:,} configurations are in this table, and the paper draws {DRAWN}"
+        )
+    if isinstance(parts, list) and len(parts) < len(PD1_PARTS):
+        held = ", ".join(map(str, parts)) or "none"
+        reasons.append(f"this table has a part of the runs ({held})")
+    length = paper.length_of(card.name)
+    if length is not None and card.resources not in (0, length):
+        reasons.append(f"its curves have {card.resources:,} points, and the paper's {length:,}")
+    if not reasons:
+        return ""
+    told = "; ".join(reasons)
     return (
-        f"Only {here} are in this table, and the paper draws {DRAWN} from all of them: its figures "
-        "stand beside ours, but cannot be compared with them."
+        f"{told[0].upper()}{told[1:]}: the paper's figures stand beside ours, but cannot be "
+        "compared with them."
     )
 
 
@@ -178,7 +198,7 @@ def _behind(row: Row, section: Section) -> str:
     if not math.isnan(found.error):
         by += f", standard error {wording.difference(section, found.error)}"
     return (
-        f"{row.label} ends worse than {found.label} by more than a standard error: by {by}, at "
+        f"{row.label} ends worse than {found.label} {wording.surely(row.n)}: by {by}, at "
         f"{wording.speedup(row.speedup)} the speed."
     )
 

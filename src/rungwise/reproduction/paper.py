@@ -30,6 +30,15 @@ DATASETS: Mapping[str, str] = {
 """The paper's name of the data set of a benchmark."""
 
 
+LENGTHS: Mapping[str, int] = {
+    "nasbench201-": 200,
+    "pd1-wmt-xformer-64": 1414,
+    "pd1-imagenet-resnet-512": 251,
+    LCBENCH: 50,
+}
+"""How many epochs the paper's curves have, by how the names of benchmarks begin here."""
+
+
 @cache
 def rows() -> tuple[PaperRow, ...]:
     """All lines of all tables, in the paper's order."""
@@ -79,6 +88,12 @@ def number_of(table: str) -> int:
 def knows(benchmark: str) -> bool:
     """Whether the paper has figures for a benchmark."""
     return any(dataset == _dataset_of(benchmark) for _, dataset, _ in _index())
+
+
+def length_of(benchmark: str) -> int | None:
+    """How many epochs the curves have that the paper used; None where it used none."""
+    found = (length for begin, length in LENGTHS.items() if benchmark.startswith(begin))
+    return next(found, None) if knows(benchmark) else None
 
 
 @cache

@@ -171,6 +171,7 @@ class Section:
         ahead: every ASHA that ends better than its PASHA by more than a standard error.
         losses: where PASHA is not the best choice, a sentence each; they are computed from the
             same figures, so that no one has to look for them.
+        part: why the paper's figures cannot be compared with these, where they cannot.
     """
 
     experiment: str
@@ -185,6 +186,7 @@ class Section:
     rivals: tuple[Rival, ...] = ()
     ahead: tuple[Rival, ...] = ()
     losses: tuple[str, ...] = ()
+    part: str = ""
 
     def row(self, method: str) -> Row | None:
         """The row of a method, if it is in the table."""
@@ -204,6 +206,7 @@ class Settings:
         nearest: whether every benchmark is asked by the nearest neighbour.
         everywhere: whether experiments that are run by name only have all these protocols too; by
             default they have the paper's only, where that is among them.
+        benchmarks: the benchmarks that were named; none where it was run on all that there are.
     """
 
     experiments: tuple[str, ...]
@@ -213,6 +216,7 @@ class Settings:
     workers: int = 4
     nearest: bool = False
     everywhere: bool = False
+    benchmarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

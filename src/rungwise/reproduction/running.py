@@ -7,15 +7,13 @@ studies; the outcomes are put into the order of the plan whatever process brough
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Event
 
+from rungwise import pools
 from rungwise.benchmarks import installed
 from rungwise.benchmarks.card import Card
 from rungwise.core.checks import whole
@@ -121,16 +119,16 @@ def _finished(
         for number, chunk in enumerate(chunks):
             yield number, run_chunk(chunk, shelf)
         return
-    # Spawned, not forked: a progress bar's thread may hold a lock just now.
-    context = multiprocessing.get_context("spawn")
+    context = pools.fresh()
     enough = context.Event()
     pool = ProcessPoolExecutor(
         processes, mp_context=context, initializer=_be_a_worker, initargs=(load, enough)
     )
     try:
-        futures: dict[Future[list[Outcome]], int] = {
-            pool.submit(_work, chunk): number for number, chunk in enumerate(chunks)
-        }
+        with pools.deaf_children():
+            futures: dict[Future[list[Outcome]], int] = {
+                pool.submit(_work, chunk): number for number, chunk in enumerate(chunks)
+            }
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool:
@@ -151,18 +149,8 @@ _HANDS: list[tuple[Shelf, Event]] = []
 
 
 def _be_a_worker(load: Load, enough: Event) -> None:
-    # Ctrl-C reaches the whole group; the parent alone decides what becomes of it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _HANDS.append((Shelf(load), enough))
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-
-
-def _die_with_parent() -> None:
-    """Nobody else ends a worker whose parent was killed: it would wait for work for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    pools.die_with_parent()
 
 
 def _work(chunk: Chunk) -> list[Outcome]:

@@ -48,10 +48,10 @@ def section_of(
         final_goal=report.goal,
         percent=report.percent,
         rows=tuple(rows),
+        part=part_of(card),
     )
     section = replace(section, rivals=rivals_of(section, runs), ahead=ahead_of(section, runs))
-    notes = notes_of(section, runs, part=part_of(card))
-    return replace(section, notes=notes, losses=losses_of(section))
+    return replace(section, notes=notes_of(section, runs), losses=losses_of(section))
 
 
 def row_of(

@@ -59,6 +59,7 @@ def _counted(name: str, sections: Sequence[Section]) -> str:
     labels = {row.method: row.label for section in members for row in section.rows}
     told = ", ".join(f"{labels[method]} ({count})" for method, count in names.most_common())
     return (
-        f"{EXPERIMENTS[name].title}: in less time than PASHA and not worse by more than a standard "
-        f"error, counted over {counted(len(members), 'table')} (benchmarks × protocols): {told}."
+        f"{EXPERIMENTS[name].title}: in less time than PASHA and not worse "
+        f"{wording.surely(members[0].rows[0].n)}, counted over {counted(len(members), 'table')} "
+        f"(benchmarks × protocols): {told}."
     )

@@ -65,6 +65,11 @@ def who_sees_what(settings: Settings) -> str:
     return "All methods see the same samples."
 
 
+def surely(runs: int) -> str:
+    """How sure a difference of means is that a rule has let through."""
+    return "by more than a standard error" if runs > 1 else "in a single run, which says little"
+
+
 def percent(share: float) -> str:
     """A share in percent."""
     return f"{100 * share:.1f} %"

@@ -12,10 +12,7 @@ time, and a seed that is missing is filled in with the mean of those that are th
 from __future__ import annotations
 
 import bz2
-import multiprocessing
-import os
 import re
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -26,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rungwise import pools
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.sources import unpickling
 from rungwise.benchmarks.sources.damage import DAMAGE, damaged
@@ -102,30 +100,19 @@ def read_folder(
     """
     paths = sorted(path for path in folder.iterdir() if MEMBER.fullmatch(path.name))
     if workers > 1 and len(paths) > 1:
-        # A fresh process each: a fork would copy whatever threads hold.
-        fresh = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, mp_context=fresh, initializer=_mortal) as pool:
+        with ProcessPoolExecutor(
+            workers, mp_context=pools.fresh(), initializer=pools.die_with_parent
+        ) as pool:
             try:
-                found = map(_here, pool.map(_there, paths, chunksize=8))
-                yield from _told(found, len(paths), on_progress)
+                with pools.deaf_children():
+                    answers = pool.map(_there, paths, chunksize=8)
+                yield from _told(map(_here, answers), len(paths), on_progress)
             except BrokenProcessPool as error:
                 raise damaged(folder, "a process that read it died") from error
             finally:
                 pool.shutdown(cancel_futures=True)
     else:
         yield from _told(map(read_file, paths), len(paths), on_progress)
-
-
-def _mortal() -> None:
-    """End this process with the one that started it, which may be killed without a word."""
-    parent = multiprocessing.parent_process()
-
-    def wait() -> None:
-        assert parent is not None  # it was started as a child
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 Answer = tuple[Architecture | None, tuple[str, str, str] | None]
