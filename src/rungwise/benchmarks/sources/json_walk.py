@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from rungwise.benchmarks.sources.damage import damaged
@@ -25,12 +25,15 @@ _SPACES = " \t\r\n"
 _BEHIND = frozenset(f"{_SPACES},:]}}")
 
 
-def entries(stream: IO[bytes], name: str) -> Iterator[tuple[str, str, Any]]:
+def entries(
+    stream: IO[bytes], name: str, on_outer: Callable[[str], object] | None = None
+) -> Iterator[tuple[str, str, Any]]:
     """Every entry with its two keys, in the order of the text.
 
     Args:
         stream: the text.
         name: which file it is, for errors.
+        on_outer: is told every key of the outer object, also one without entries.
     """
     walker = _Walker(stream, name)
     seen = set()
@@ -40,6 +43,8 @@ def entries(stream: IO[bytes], name: str) -> Iterator[tuple[str, str, Any]]:
         seen.add(outer)
         if len(seen) > MOST_OUTER:
             raise TableError(name, Told("no data of ours"), f"it has over {MOST_OUTER:,} keys")
+        if on_outer is not None:
+            on_outer(outer)
         for inner in walker.keys():  # noqa: SIM118
             yield outer, inner, walker.value()
     walker.end()

@@ -34,6 +34,7 @@ from rungwise.benchmarks.sources.making import (
     bounded,
     filled_seconds,
     floats,
+    left_out,
     padded,
     slim,
     today,
@@ -109,10 +110,10 @@ def read(path: Path, on_progress: Progress | None = None) -> dict[str, DataSet]:
     sets: dict[str, DataSet] = {}
     try:
         with path.open("rb") as raw, _text(path, raw, on_progress) as (name, stream):
-            for count, (dataset, number, record) in enumerate(entries(stream, name), start=1):
+            runs = entries(stream, name, lambda dataset: sets.setdefault(dataset, DataSet()))
+            for count, (dataset, number, record) in enumerate(runs, start=1):
                 place = f"{name}: {dataset!r}, configuration {number!r}"
-                found = sets.setdefault(dataset, DataSet())
-                _take(found, number, record, place)
+                _take(sets[dataset], number, record, place)
                 if count > MOST_RUNS:
                     raise TableError(place, Told("one too many"), f"{MOST_RUNS:,} are admitted")
     except DAMAGE as error:
@@ -201,10 +202,10 @@ def make(sets: Mapping[str, DataSet], source: Path) -> Iterator[Made]:
     if not useful:
         raise TableError(str(source), Told("without runs of LCBench"), "it must hold some")
     for name, found in useful.items():
-        yield _benchmark(name, found)
+        yield _benchmark(name, found, left_out(name for name in sets if name not in useful))
 
 
-def _benchmark(name: str, found: DataSet) -> Made:
+def _benchmark(name: str, found: DataSet, notes: list[str]) -> Made:
     numbers = sorted(found.runs)
     runs = [found.runs[number] for number in numbers]
     values = padded([run.accuracies for run in runs])
@@ -213,7 +214,6 @@ def _benchmark(name: str, found: DataSet) -> Made:
     seconds, mended = filled_seconds(times)
     final = np.array([run.final for run in runs])
     tested = bool(np.isfinite(final).any())
-    notes = []
     if found.outside:
         notes.append(f"{found.outside:,} runs outside of the space are left out")
     if not tested:
@@ -295,10 +295,15 @@ def make_from_arrays(folder: Path) -> Iterator[Made]:
             rule = f"it must be of shape {many}, as {path.name}"
             raise TableError(str(final_path), Told(f"{finals.dtype} of shape {finals.shape}"), rule)
         bounded(finals, str(final_path))
-    for number, name in enumerate(sets):
+    values = curves[:, :, 1 : EPOCHS + 1]
+    known = np.isfinite(values).any(axis=(1, 2))
+    if not known.any():
+        raise TableError(str(path), Told("without a value"), "one at least must be finite")
+    for number in np.flatnonzero(known):
+        notes = left_out(name for name, there in zip(sets, known, strict=True) if not there)
         yield Made(
-            card=_array_card(name, tested=finals is not None),
-            values=curves[number : number + 1, :, 1 : EPOCHS + 1],
+            card=_array_card(sets[number], notes, tested=finals is not None),
+            values=values[number : number + 1],
             seconds=np.array(1.0),
             final=None if finals is None else finals[number : number + 1] / 100,
             configs=configs,
@@ -306,7 +311,7 @@ def make_from_arrays(folder: Path) -> Iterator[Made]:
         )
 
 
-def _array_card(name: str, *, tested: bool) -> Card:
+def _array_card(name: str, notes: list[str], *, tested: bool) -> Card:
     return _card(
         name,
         metric="validation cross-entropy",
@@ -320,7 +325,8 @@ def _array_card(name: str, *, tested: bool) -> Card:
             # The curves fall, the final figure rises.
             **({"final_goal": "max"} if tested else {}),
             "notes": [
-                "tuned on cross-entropy, not on accuracy as in the paper; time counts epochs"
+                *notes,
+                "tuned on cross-entropy, not on accuracy as in the paper; time counts epochs",
             ],
         },
     )

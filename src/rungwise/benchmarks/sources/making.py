@@ -22,6 +22,9 @@ Progress = Callable[[int, int], None]
 LARGEST = 1e30
 """The largest number: it fits into a 32-bit float, and so does a difference of two."""
 
+MOST_NAMED = 40
+"""The most names in a note."""
+
 _NUMBERS = frozenset({int, float, type(None)})
 
 
@@ -49,6 +52,11 @@ class Made:
     quantum: float | None = None
     final_quantum: float | None = None
 
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.values).any():
+            found = Told(f"{self.card.name} without a single finite value")
+            raise TableError("benchmark", found, "no study could be made on it")
+
     def install(self, folder: Path) -> str:
         """Write it; gives its name."""
         store.write(
@@ -68,6 +76,16 @@ class Made:
 def today() -> str:
     """The day for a card."""
     return datetime.now(timezone.utc).date().isoformat()
+
+
+def left_out(names: Iterable[str]) -> list[str]:
+    """The note about what a source has without a value, for every card that is made from it."""
+    without = [name if len(name) <= 80 else f"{name[:79]}…" for name in names]
+    if not without:
+        return []
+    more = len(without) - MOST_NAMED
+    told = ", ".join(without[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return [f"left out, since they have no value at all: {told}"]
 
 
 def quantum_of(values: Floats, candidates: Iterable[float]) -> float | None:

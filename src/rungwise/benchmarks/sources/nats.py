@@ -27,7 +27,14 @@ from rungwise import pools
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.sources import unpickling
 from rungwise.benchmarks.sources.damage import DAMAGE, damaged
-from rungwise.benchmarks.sources.making import Made, Progress, quantum_of, slim, today
+from rungwise.benchmarks.sources.making import (
+    Made,
+    Progress,
+    left_out,
+    quantum_of,
+    slim,
+    today,
+)
 from rungwise.benchmarks.sources.streams import members
 from rungwise.errors import TableError, Told
 from rungwise.space import Choice, Space
@@ -291,25 +298,24 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Made]:
     if not any(np.isfinite(row.accuracies).any() for row in ordered):
         rule = f"one run at least must have all {EPOCHS} epochs on ori-test"
         raise TableError(str(source), Told("without results"), rule)
-    for number, (name, (dataset, title, images)) in enumerate(_DATASETS.items()):
-        made = _benchmark(ordered, number, (name, dataset, title, images))
-        if made is not None:
-            yield made
+    lost = [
+        name
+        for number, name in enumerate(_DATASETS)
+        if not any(np.isfinite(row.accuracies[number]).any() for row in ordered)
+    ]
+    for number, name in enumerate(_DATASETS):
+        if name not in lost:
+            yield _benchmark(ordered, number, name, left_out(lost))
 
 
-def _benchmark(
-    rows: list[Architecture], number: int, about: tuple[str, str, str, int]
-) -> Made | None:
-    """The benchmark of one data set; None if no architecture was trained on it."""
-    name, dataset, title, images = about
+def _benchmark(rows: list[Architecture], number: int, name: str, notes: list[str]) -> Made:
+    """The benchmark of one data set, which an architecture at least was trained on."""
+    dataset, title, images = _DATASETS[name]
     kept = [row for row in rows if np.isfinite(row.accuracies[number]).any()]
-    if not kept:
-        return None
     trained = np.array([np.isfinite(row.accuracies[number, :, 0]) for row in kept])
     values = _imputed(np.stack([row.accuracies[number] for row in kept], axis=1) / 100)
     seconds = _imputed(np.stack([row.seconds[number] for row in kept], axis=1))
     runs = trained.sum(axis=1)
-    notes = []
     if len(kept) < TOTAL:
         notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source held no more")
     if not trained.all():

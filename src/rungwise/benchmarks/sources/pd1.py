@@ -26,6 +26,7 @@ from rungwise.benchmarks.sources.making import (
     Progress,
     filled_seconds,
     floats,
+    left_out,
     padded,
     slim,
     today,
@@ -248,9 +249,11 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
 def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[Made]:
     """The benchmarks of the tasks that were read."""
     parts = sorted(set(kinds))
-    useful = [
-        task for task in tasks if any(np.isfinite(run.errors).any() for run in task.runs.values())
-    ]
+    useful: list[Task] = []
+    useless: list[Task] = []
+    for task in tasks:
+        known = any(np.isfinite(run.errors).any() for run in task.runs.values())
+        (useful if known else useless).append(task)
     if not useful:
         rule = "it must hold pd1_matched_phase1_results.jsonl.gz and the same unmatched, with runs"
         raise TableError(str(source), Told("without runs of PD1"), rule)
@@ -264,10 +267,10 @@ def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[
         rule = f"the names of its {len(useful)} tasks must differ"
         raise TableError(str(source), Told("ambiguous"), rule)
     for name in sorted(by_name):
-        yield _benchmark(by_name[name], parts)
+        yield _benchmark(by_name[name], parts, left_out(sorted(task.called for task in useless)))
 
 
-def _benchmark(task: Task, parts: list[str]) -> Made:
+def _benchmark(task: Task, parts: list[str], notes: list[str]) -> Made:
     runs = list(task.runs.values())
     values = 1 - padded([run.errors for run in runs])
     width = values.shape[1]
@@ -276,7 +279,6 @@ def _benchmark(task: Task, parts: list[str]) -> Made:
     # Behind the end of a run nothing takes time that anyone could ask for.
     seconds, mended = filled_seconds(padded([*times, np.zeros(width)])[:-1])
     finished = np.isfinite(values[:, -1])
-    notes = []
     if parts != ["matched", "unmatched"]:
         notes.append(f"only the {' and '.join(parts) or 'given'} results: the rest was not there")
     if task.outside:
