@@ -12,7 +12,7 @@ from source_stories import arch_record, lcbench_run, pd1_run, tar_of
 from typer import Typer
 from typer.testing import CliRunner
 
-from rungwise.benchmarks import installed
+from rungwise.benchmarks import installed, sources
 from rungwise.benchmarks.sources import KNOWN, convert, fetching
 from rungwise.cli import benchmark_get
 from rungwise.errors import InvalidArgumentError, TableError
@@ -110,6 +110,45 @@ def test_workers_are_counted_from_one(tmp_path):
         convert(tmp_path, workers=0)
 
 
+def test_what_is_replaced_is_told(nats_folder, data):
+    run("convert", nats_folder({0: arch_record(0), 1: arch_record(1)}, "two"))
+    one = nats_folder({0: arch_record(0)}, "one")
+    said = run("convert", one).stdout
+    assert "Replaced: nasbench201-cifar10 was 2 × 200 × 3, accuracy (ori-test)." in said
+    assert said.count("Replaced") == 3
+    assert "Replaced" not in run("convert", one).stdout  # the same again
+
+
+def test_another_metric_is_a_replacement(tmp_path, data):
+    path = tmp_path / "data_2k.json"
+    path.write_text(json.dumps({"adult": {"0": lcbench_run(0)}}))
+    run("convert", path)
+    card = json.loads((data / "lcbench-adult.json").read_text())
+    (data / "lcbench-adult.json").write_text(json.dumps({**card, "metric": "cross-entropy"}))
+    assert "Replaced: lcbench-adult was 1 × 50 × 1, cross-entropy." in run("convert", path).stdout
+
+
+@pytest.mark.parametrize("card", ["", "{}", "[" * 100_000, "\x00"])
+def test_a_damaged_card_is_replaced(pd1_tar, data, card):
+    data.mkdir()
+    (data / "pd1-wmt-xformer-64.json").write_text(card)
+    (data / "no benchmark.json").write_text(card)
+    said = run("convert", pd1_tar([pd1_run(0.1)], [])).stdout
+    assert "Replaced: pd1-wmt-xformer-64, whose card could not be read." in said
+    assert installed.load("pd1-wmt-xformer-64").rows == 1
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_conversion_says_so(pd1_tar, monkeypatch):
+    monkeypatch.setattr(sources, "convert", interrupt)
+    done = run("convert", pd1_tar([pd1_run(0.1)], []), code=130)
+    told = "rungwise: interrupted; what was written is whole, the same command makes the rest\n"
+    assert (done.stdout, done.stderr) == ("", told)
+
+
 # -- fetch -------------------------------------------------------------------------------------
 
 
@@ -176,6 +215,22 @@ def test_fetch_of_an_unknown_name():
 def test_a_fetched_file_that_is_no_benchmark_is_refused(public):
     (public / "data_2k_lw.zip").write_bytes(b"PK\x03\x04 and then nothing")
     assert isinstance(run("fetch", "lcbench", code=1).exception, TableError)
+
+
+def test_an_interrupted_download_says_that_it_goes_on(monkeypatch):
+    monkeypatch.setattr(sources, "fetch", interrupt)
+    done = run("fetch", "pd1", code=130)
+    told = "rungwise: interrupted; what came is kept, the same command goes on from there\n"
+    assert (done.stdout, done.stderr) == ("", told)
+
+
+def test_a_data_folder_that_cannot_be_is_told_before_the_network(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(installed.VARIABLE, str(tmp_path / "file"))
+    monkeypatch.setattr("urllib.request.urlopen", interrupt)
+    error = run("fetch", "pd1", code=1).exception
+    assert isinstance(error, InvalidArgumentError)
+    assert "--downloads or RUNGWISE_DATA names another" in str(error)
 
 
 def test_an_lcbench_run_is_found(public, tmp_path):

@@ -339,9 +339,14 @@ def test_two_do_not_download_the_same_file(server, entry, tmp_path):
     assert get(entry, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_folder_that_cannot_be_made_is_told(entry, tmp_path):
+def test_a_folder_that_cannot_be_made_is_told(server, entry, tmp_path):
     (tmp_path / "file").write_text("")
-    failed(entry, tmp_path / "file" / "folder", "could not be fetched")
+    with pytest.raises(InvalidArgumentError) as caught:
+        get(entry, tmp_path / "file" / "folder")
+    for word in (str(tmp_path / "file" / "folder"), "cannot be written to", "--downloads"):
+        assert word in str(caught.value)
+    assert "by hand" not in str(caught.value)  # that would fail in the same way
+    assert server.seen == []
 
 
 # -- what is known -----------------------------------------------------------------------------

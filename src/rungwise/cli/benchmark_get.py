@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rungwise.benchmarks import installed, store
+from rungwise.benchmarks import Card, installed, store
 from rungwise.cli.console import grid, out, progress
 from rungwise.cli.summary import line
+from rungwise.errors import RungwiseError
+from rungwise.pools import INTERRUPTED
 
 Source = Annotated[
     Path,
@@ -36,7 +39,8 @@ def convert(source: Source, into: Into = None, workers: Workers = 2) -> None:
     A source is read in one pass with little memory, and nothing is written unless all of it is
     sound.
     """
-    _convert(source, into, workers)
+    with _interruptible("what was written is whole, the same command makes the rest"):
+        _convert(source, into, workers)
 
 
 def fetch(name: Name, into: Into = None, downloads: Downloads = None, workers: Workers = 2) -> None:
@@ -44,23 +48,56 @@ def fetch(name: Name, into: Into = None, downloads: Downloads = None, workers: W
 
     A download that was interrupted goes on where it ended; a complete one is checked, and kept.
     """
-    from rungwise.benchmarks import sources  # noqa: PLC0415 - few commands need the network
+    with _interruptible("what came is kept, the same command goes on from there"):
+        from rungwise.benchmarks import sources  # noqa: PLC0415 - few commands need the network
 
-    with progress("downloading (MiB)") as tell:
-        path = sources.fetch(name, into=downloads, on_progress=tell)
-    out().print(f"{line(str(path))} is there, and is what it should be.", soft_wrap=True)
-    _convert(path, into, workers)
+        with progress("downloading (MiB)") as tell:
+            path = sources.fetch(name, into=downloads, on_progress=tell)
+        out().print(f"{line(str(path))} is there, and is what it should be.", soft_wrap=True)
+        _convert(path, into, workers)
+
+
+@contextmanager
+def _interruptible(advice: str) -> Iterator[None]:
+    """Ctrl-C ends the command with a line that says how things stand."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"rungwise: interrupted; {advice}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _convert(source: Path, into: Path | None, workers: int) -> None:
     from rungwise.benchmarks import sources  # noqa: PLC0415
 
+    folder = installed.data_folder() if into is None else into
+    before = {path.stem: _card(folder, path.stem) for path in folder.glob("*.json")}
     with progress("converting") as tell:
         names = sources.convert(source, into=into, on_progress=tell, workers=workers)
-    _show(names, installed.data_folder() if into is None else into)
+    _show(names, folder, before)
 
 
-def _show(names: Sequence[str], folder: Path) -> None:
+def _card(folder: Path, name: str) -> Card | None:
+    """The card of what is there before; None if it cannot be read, which is no reason to stop."""
+    try:
+        return store.read_card(folder, name)
+    except RungwiseError:
+        return None
+
+
+def _shape(card: Card) -> str:
+    return f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}"
+
+
+def _replaced(old: Card | None, new: Card) -> str:
+    """What a benchmark stands in the place of, if that was another one; else nothing."""
+    if old is None:
+        return f"Replaced: {new.name}, whose card could not be read"
+    same = (_shape(old), old.metric, old.goal) == (_shape(new), new.metric, new.goal)
+    return "" if same else f"Replaced: {new.name} was {_shape(old)}, {old.metric}"
+
+
+def _show(names: Sequence[str], folder: Path, before: Mapping[str, Card | None]) -> None:
     """What was made, what is to be known about it, and what to do next."""
     console = out()
     cards = [store.read_card(folder, name) for name in names]
@@ -68,9 +105,12 @@ def _show(names: Sequence[str], folder: Path) -> None:
     for title in ("name", "rows × resources × seeds", "metric"):
         shown.add_column(title, overflow="fold")
     for card in cards:
-        shape = f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}"
-        shown.add_row(line(card.name), shape, line(f"{card.metric} ({card.goal})"))
+        shown.add_row(line(card.name), _shape(card), line(f"{card.metric} ({card.goal})"))
     console.print(shown)
+    for card in cards:
+        told = _replaced(before[card.name], card) if card.name in before else ""
+        if told:
+            console.print(line(f"{told}."), soft_wrap=True)
     for note in dict.fromkeys(note for card in cards for note in card.details.get("notes", ())):
         whose = [card.name for card in cards if note in card.details.get("notes", ())]
         of = "all" if len(whose) == len(cards) else ", ".join(whose)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rungwise._version import __version__
-from rungwise.benchmarks.installed import data_folder
+from rungwise.benchmarks.installed import VARIABLE, data_folder
 from rungwise.benchmarks.sources.making import Progress
 from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.storage.locking import FileLock
@@ -149,14 +149,17 @@ def fetch(
         on_progress: is told how many mebibytes are there, of how many.
         attempts: how often to try in a row without getting any further.
         pause: seconds to wait after the first of them; twice as long after each.
+
+    Raises:
+        FetchError: it could not be had.
+        InvalidArgumentError: the folder cannot be written to.
     """
     entry = name if isinstance(name, Known) else known(name)
     folder = data_folder() / "downloads" if into is None else into
     target = folder / entry.file
     lock = FileLock(target.with_name(f"{target.name}.lock"))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not lock.take():
+        if not _taken(lock, folder):
             raise FetchError(entry, f"{lock.holder()} is at it", target)
         if target.exists():
             _verify(entry, target, target)
@@ -171,6 +174,20 @@ def fetch(
     finally:
         lock.release()
     return target
+
+
+def _taken(lock: FileLock, folder: Path) -> bool:
+    """Take the lock in a folder, which shows whether it can be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return lock.take()
+    except OSError as error:
+        # Whatever is to be put there by hand would meet the same obstacle.
+        rule = (
+            f"it cannot be written to ({error.strerror or error}): "
+            f"--downloads or {VARIABLE} names another"
+        )
+        raise InvalidArgumentError("folder for the download", str(folder), rule) from error
 
 
 def _persist(download: _Download, attempts: int, pause: float) -> None:
