@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 import tarfile
 import zipfile
@@ -35,3 +36,20 @@ def damaged(name: str | Path, cause: object) -> TableError:
     return TableError(
         str(name), Told("damaged or cut short"), f"it must be whole ({told}): get it again"
     )
+
+
+def malformed(place: str, cause: Exception, before: int = 0) -> TableError:
+    """An error for a JSON text that cannot be read.
+
+    Args:
+        place: where the text is.
+        cause: what its reader raised.
+        before: how many letters, or bytes, of the place came before what its reader was given.
+    """
+    if isinstance(cause, json.JSONDecodeError):
+        return damaged(place, f"{cause.msg.rstrip(': ')}: letter {before + cause.pos + 1:,}")
+    if isinstance(cause, UnicodeDecodeError):
+        return damaged(place, f"byte {before + cause.start + 1:,} is no UTF-8")
+    deep = isinstance(cause, RecursionError)  # else an integer is too long for Python
+    rule = "be nested that deeply" if deep else "be an integer of that many digits"
+    return TableError(place, Told("no data of ours"), f"no value in it may {rule}")

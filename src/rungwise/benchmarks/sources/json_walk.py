@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-from rungwise.benchmarks.sources.damage import damaged
+from rungwise.benchmarks.sources.damage import damaged, malformed
 from rungwise.errors import TableError, Told
 
 LARGEST_ENTRY = 32 * 2**20
@@ -21,6 +21,7 @@ MOST_OUTER = 10_000
 """The most keys of the outer object."""
 
 _CHUNK = 2**20
+_CUT = 16  # no number, constant or escape that is cut off is an error further from the end
 _SPACES = " \t\r\n"
 _BEHIND = frozenset(f"{_SPACES},:]}}")
 
@@ -61,6 +62,10 @@ class _Walker:
         self._text = ""
         self._here = 0
         self._ended = False
+        self._path: list[str] = []
+        self._letters = 0  # of the text before those that are held
+        self._bytes = 0  # that are decoded
+        self._undecodable: UnicodeDecodeError | None = None
 
     def keys(self) -> Iterator[str]:
         """The keys of an object; after each, its value must be read."""
@@ -72,14 +77,16 @@ class _Walker:
             if self._peek() != '"':
                 raise self._wrong("a key in quotes")
             key = self.value()
+            self._path.append(key)
             self._expect(":")
             yield key
             mark = self._peek()
+            if mark not in {",", "}"}:
+                raise self._wrong("a comma or a closing brace")
             self._here += 1
+            self._path.pop()
             if mark == "}":
                 return
-            if mark != ",":
-                raise self._wrong("a comma or a closing brace")
 
     def value(self) -> Any:
         """The value that comes next."""
@@ -90,11 +97,10 @@ class _Walker:
                 value, end = self._scanner.raw_decode(self._text, self._here)
             except json.JSONDecodeError as error:
                 # It may only go on behind what was read so far.
-                if self._ended:
-                    raise damaged(self._name, error) from error
-            except RecursionError:
-                rule = "no value in it may be nested that deeply"
-                raise TableError(self._name, Told("no data of ours"), rule) from None
+                if self._ended or self._is_certain(error):
+                    raise malformed(self._place, error, self._letters) from None
+            except (ValueError, RecursionError) as error:
+                raise malformed(self._place, error) from None
             else:
                 # What looks like the number 1 may be the beginning of 1.5.
                 if self._ended or self._text[end : end + 1] in _BEHIND:
@@ -102,7 +108,7 @@ class _Walker:
                     return value
             if len(self._text) - self._here > LARGEST_ENTRY:
                 rule = f"an entry may have at most {LARGEST_ENTRY:,} letters"
-                raise TableError(self._name, Told("malformed, or no data of ours"), rule)
+                raise TableError(self._place, Told("malformed, or no data of ours"), rule)
             self._more(size)
             size *= 2  # so that a long value is not tried too often
 
@@ -128,12 +134,36 @@ class _Walker:
         self._here += 1
 
     def _more(self, size: int) -> None:
+        if self._undecodable is not None:
+            raise malformed(self._place, self._undecodable, self._bytes)
         raw = self._stream.read(size)
         self._ended = not raw
-        self._text = self._text[self._here :] + self._decoder.decode(raw, final=self._ended)
+        held = len(self._decoder.getstate()[0])
+        try:
+            more = self._decoder.decode(raw, final=self._ended)
+        except UnicodeDecodeError as error:
+            # What comes before it may be other entries: it is told when its turn comes.
+            more = error.object[: error.start].decode()
+            self._undecodable, self._ended = error, False
+            self._bytes -= held
+        else:
+            self._bytes += len(raw)
+        self._letters += self._here
+        self._text = self._text[self._here :] + more
         self._here = 0
 
+    def _is_certain(self, error: json.JSONDecodeError) -> bool:
+        """Whether an error stays one, however the text goes on."""
+        return not error.msg.startswith("Unterminated") and error.pos < len(self._text) - _CUT
+
+    @property
+    def _place(self) -> str:
+        """The file, and the keys of the entry."""
+        keys = ", ".join(repr(key[:80]) for key in self._path)
+        return f"{self._name}: {keys}" if keys else self._name
+
     def _wrong(self, wanted: str) -> TableError:
-        around = self._text[max(self._here - 20, 0) : self._here + 20]
-        found = "at its end" if not around else f"at {around!r}"
-        return damaged(self._name, f"{found} there must be {wanted}")
+        around = self._text[self._here : self._here + 20]
+        letter = f"letter {self._letters + self._here + 1:,}"
+        found = f"{letter}, {around!r}" if around else "its end"
+        return damaged(self._place, f"at {found} there must be {wanted}")

@@ -26,6 +26,7 @@ MOST_NAMED = 40
 """The most names in a note."""
 
 _NUMBERS = frozenset({int, float, type(None)})
+_BOUND = f"no number may be beyond ±{LARGEST:g}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +130,16 @@ def floats(items: Any, place: str) -> Floats:
         return np.empty(0)
     if not isinstance(items, list) or not set(map(type, items)) <= _NUMBERS:
         raise TableError(place, Told("malformed"), "it must be a list of numbers and nulls")
-    return bounded(np.array(items, dtype=np.float64), place)  # None becomes NaN
+    try:
+        return bounded(np.array(items, dtype=np.float64), place)  # None becomes NaN
+    except OverflowError:  # an integer beyond all floats
+        raise TableError(place, Told("malformed"), _BOUND) from None
 
 
 def bounded(numbers: Floats, place: str) -> Floats:
     """Numbers that can be written, refused here, where it is known where they come from."""
     if (np.isfinite(numbers) & (np.abs(numbers) > LARGEST)).any():
-        rule = f"no number may be beyond ±{LARGEST:g}"
-        raise TableError(place, Told("malformed"), rule)
+        raise TableError(place, Told("malformed"), _BOUND)
     return numbers
 
 

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 
 from rungwise.benchmarks.card import Card
-from rungwise.benchmarks.sources.damage import DAMAGE, damaged
+from rungwise.benchmarks.sources.damage import DAMAGE, damaged, malformed
 from rungwise.benchmarks.sources.making import (
     Floats,
     Made,
@@ -189,6 +189,8 @@ def read(streams: Iterable[Stream]) -> tuple[list[Task], list[str]]:
                     rule = f"its curves must have at most {MOST_VALUES:,} values"
                     raise TableError(name, Told("no file of PD1"), rule)
         except DAMAGE as error:
+            if isinstance(error, TableError):
+                raise  # with itself as its cause it would keep the file open
             raise damaged(name, error) from error
     return list(tasks.values()), kinds
 
@@ -203,7 +205,10 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
             raise TableError(name, Told("no file of PD1"), rule)
         if line.isspace():
             continue
-        record = json.loads(line)
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise malformed(f"{name}, line {number}", error) from None
         if not isinstance(record, dict):
             raise TableError(name, Told("no file of PD1"), f"line {number} must be a JSON object")
         yield number, record

@@ -169,7 +169,7 @@ def _zip(path: Path) -> Source:
 def _text(path: Path, head: bytes) -> Source:
     """A JSON text: runs of PD1 hold texts and numbers, data sets of LCBench hold objects."""
     begin = head.lstrip()
-    if not begin.startswith(b"{"):
+    if not begin.startswith(b"{") or b"".join(head.split()) == b"{}":
         raise _strange(path)
     value = begin.partition(b":")[2].lstrip()
     if value.startswith(b"{") and not head.startswith(b"\x1f\x8b"):
