@@ -345,6 +345,12 @@ def test_an_architecture_that_is_there_twice_is_refused(nats_folder, tmp_path):
     refused(tar_of(members, tmp_path / "x.tar", "w"), tmp_path, "architecture 4", "only once")
 
 
+def test_architectures_of_one_text_are_refused(nats_folder, tmp_path):
+    records = {index: arch_record(index, text=arch_text(max(index, 2))) for index in (0, 1, 2, 3)}
+    rule = "architectures 0 and 1 must differ"
+    refused(nats_folder(records), tmp_path, "NATS-tss-v1_0-3ffb9-simple is ambiguous", rule)
+
+
 def test_a_bomb_is_refused(nats_folder, tmp_path):
     folder = nats_folder({0: arch_record(0)})
     bomb = (

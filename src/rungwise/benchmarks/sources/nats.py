@@ -295,6 +295,11 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Made]:
         rule = "it must hold architectures, as 000000.pickle.pbz2"
         raise TableError(str(source), Told("empty"), rule)
     ordered = [rows[index] for index in sorted(rows)]
+    texts: dict[str, int] = {}
+    for row in ordered:
+        if texts.setdefault(row.text, row.index) != row.index:
+            rule = f"architectures {texts[row.text]} and {row.index} must differ in their texts"
+            raise TableError(str(source), Told("ambiguous"), rule)
     if not any(np.isfinite(row.accuracies).any() for row in ordered):
         rule = f"one run at least must have all {EPOCHS} epochs on ori-test"
         raise TableError(str(source), Told("without results"), rule)
