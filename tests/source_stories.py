@@ -142,7 +142,7 @@ def lcbench_run(number, start=50.0, **log):
         "config": lcbench_config(number),
         "results": {
             "final_val_accuracy": 75.5,
-            "final_test_accuracy": 70.0 + number,
+            "final_test_accuracy": 70.0 + number % 30,
             "OpenML_task_id": 1234,
             "instances": 690,
         },

@@ -38,6 +38,7 @@ from rungwise.benchmarks.sources.making import (
     padded,
     slim,
     today,
+    within,
 )
 from rungwise.benchmarks.sources.streams import counted
 from rungwise.errors import SpaceError, TableError, Told
@@ -167,10 +168,12 @@ def _take(found: DataSet, number: str, record: Any, place: str) -> None:
     if "Train/val_accuracy" not in log:
         rule = "its log must have 'Train/val_accuracy'"
         raise TableError(place, Told("no run of LCBench"), rule)
+    where = f"{place}, Train/val_accuracy"
+    accuracies = within(floats(log["Train/val_accuracy"], where)[1 : EPOCHS + 1], 100, where)
     clock = floats(log.get("time"), f"{place}, time")[: EPOCHS + 1]
     found.runs[int(number)] = Run(
         dict(legal),
-        floats(log["Train/val_accuracy"], f"{place}, Train/val_accuracy")[1 : EPOCHS + 1] / 100,
+        accuracies / 100,
         np.diff(clock),
         _final(results, log, place) / 100,
     )
@@ -185,10 +188,12 @@ _PARTS = ("config", "results", "log")
 
 def _final(results: Mapping[str, Any], log: Mapping[str, Any], place: str) -> float:
     """The test accuracy in percent; the last logged one where no result is given."""
-    given = floats([results.get("final_test_accuracy")], f"{place}, final_test_accuracy")[0]
+    where = f"{place}, final_test_accuracy"
+    given = within(floats([results.get("final_test_accuracy")], where), 100, where)[0]
     if not np.isnan(given):
         return float(given)
-    logged = floats(log.get("Train/test_result"), f"{place}, Train/test_result")[: EPOCHS + 1]
+    where = f"{place}, Train/test_result"
+    logged = within(floats(log.get("Train/test_result"), where)[: EPOCHS + 1], 100, where)
     return float(logged[-1]) if len(logged) > 1 else np.nan
 
 
@@ -294,7 +299,7 @@ def make_from_arrays(folder: Path) -> Iterator[Made]:
         if finals.dtype.kind not in "iuf" or finals.shape != many:
             rule = f"it must be of shape {many}, as {path.name}"
             raise TableError(str(final_path), Told(f"{finals.dtype} of shape {finals.shape}"), rule)
-        bounded(finals, str(final_path))
+        finals = within(finals, 100, f"{final_path}: final_test_accuracy")
     values = curves[:, :, 1 : EPOCHS + 1]
     known = np.isfinite(values).any(axis=(1, 2))
     if not known.any():

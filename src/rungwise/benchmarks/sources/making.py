@@ -143,6 +143,16 @@ def bounded(numbers: Floats, place: str) -> Floats:
     return numbers
 
 
+def within(numbers: Floats, most: float, place: str) -> Floats:
+    """Numbers from 0 to a limit, or NaN; what is beyond by no more than rounding is the limit."""
+    slack = 1e-6 * most
+    wrong = (numbers < -slack) | (numbers > most + slack)
+    if wrong.any():
+        found = float(numbers[wrong].ravel()[0])
+        raise TableError(place, Told(f"{found:g}"), f"it must be from 0 to {most:g}")
+    return np.clip(numbers, 0, most)
+
+
 def padded(curves: Sequence[Floats]) -> Floats:
     """Curves of any lengths as an array, NaN behind their ends."""
     full = np.full((len(curves), max(map(len, curves))), np.nan)

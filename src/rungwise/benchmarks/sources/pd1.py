@@ -30,6 +30,7 @@ from rungwise.benchmarks.sources.making import (
     padded,
     slim,
     today,
+    within,
 )
 from rungwise.benchmarks.sources.streams import LARGEST_PIECE, counted, members, uncompressed
 from rungwise.errors import SpaceError, TableError, Told
@@ -233,7 +234,10 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
     except SpaceError:
         task.outside += 1
         return 0
-    errors = floats(record.get("valid/error_rate"), f"{place}, valid/error_rate")
+    where = f"{place}, valid/error_rate"
+    errors = floats(record.get("valid/error_rate"), where)
+    # An infinite one tells that the run diverged.
+    errors = within(np.where(np.isinf(errors), np.nan, errors), 1, where)
     seconds = floats(record.get("eval_time"), f"{place}, eval_time")
     steps = floats(record.get("global_step"), f"{place}, global_step")
     known = steps[np.isfinite(steps)]  # a diverged run may end in null
