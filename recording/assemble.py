@@ -276,8 +276,15 @@ def main() -> None:
     parser.add_argument("--commit", required=True, help="the commit whose recorder was used")
     parser.add_argument("--created", required=True, help="the day of the recording, YYYY-MM-DD")
     parser.add_argument("--hardware", default="one NVIDIA H200, PyTorch 2.11, CUDA 13.0")
-    parser.add_argument("--table", action="append", help="only this one; may be repeated")
+    parser.add_argument(
+        "--table",
+        action="append",
+        choices=sorted(record.TABLES),
+        help="only this one; may be repeated",
+    )
     given = parser.parse_args()
+    files = {f"{name}.parts.npz" for name in given.table or record.TABLES}
+    record.demand(parser, "--parts", given.parts, {"seconds.npz", *files})
     timed = dict(np.load(given.parts / "seconds.npz"))
     folder = ROOT / "src" / "rungwise" / "benchmarks" / "recorded"
     pages = ROOT / "docs" / "benchmarks"

@@ -9,6 +9,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
+FASHION = (
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+)
+"""The files of Fashion-MNIST: images and labels to train on, and of the test set."""
+TEXT = "text.txt"
 IMAGES = 28
 CLASSES = 10
 SYMBOLS = 64
@@ -35,10 +43,8 @@ class Text:
 
 def fashion(folder: Path, *, train: int, valid: int, device: str) -> Images:
     """Fashion-MNIST, the training set split at random, by a fixed seed, into train and valid."""
-    images, labels = _idx(
-        folder / "train-images-idx3-ubyte.gz", folder / "train-labels-idx1-ubyte.gz"
-    )
-    held_out = _idx(folder / "t10k-images-idx3-ubyte.gz", folder / "t10k-labels-idx1-ubyte.gz")
+    images, labels = _idx(folder / FASHION[0], folder / FASHION[1])
+    held_out = _idx(folder / FASHION[2], folder / FASHION[3])
     order = np.random.default_rng(20260101).permutation(len(images))
     first, second = order[:train], order[train : train + valid]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ class Machine:
         if self.smoke:
             return data.made_up_text(device=self.device)
         assert self.folder is not None
-        return data.text(self.folder / "text.txt", device=self.device)
+        return data.text(self.folder / data.TEXT, device=self.device)
 
     def settings(self, epochs: int) -> convolutional.Settings:
         """How convolutional networks train."""
@@ -224,6 +225,28 @@ def record(name: str, machine: Machine, out: Path, *, until: float) -> bool:
     return True
 
 
+def needed(name: str) -> tuple[str, ...]:
+    """The files of the data folder that a table is trained on."""
+    return (data.TEXT,) if name == "text-hpo" else data.FASHION
+
+
+def demand(parser: argparse.ArgumentParser, option: str, folder: Path, names: set[str]) -> None:
+    """End the script unless a folder holds some files."""
+    missing = sorted(name for name in names if not (folder / name).is_file())
+    if missing:
+        parser.error(f"{option} {folder} has no {', '.join(missing)}")
+
+
+def demand_writable(parser: argparse.ArgumentParser, option: str, folder: Path) -> None:
+    """Make a folder; end the script if it cannot be written to, before hours of work are lost."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        parser.error(f"{option} {folder} cannot be written to: {error.strerror or error}")
+
+
 def main() -> None:
     """Record the tables named on the command line."""
     parser = argparse.ArgumentParser(
@@ -242,8 +265,10 @@ def main() -> None:
     given = parser.parse_args()
     if given.data is None and not given.smoke:
         parser.error("--data is needed, or --smoke to try the recorder on made-up data")
+    if not given.smoke:
+        demand(parser, "--data", given.data, {file for t in given.tables for file in needed(t)})
+    demand_writable(parser, "--out", given.out)
     until = time.monotonic() + given.seconds
-    given.out.mkdir(parents=True, exist_ok=True)
     machine = Machine(given.device, given.data, smoke=given.smoke)
     whole = [record(name, machine, given.out, until=until) for name in given.tables]
     sys.exit(0 if all(whole) else 3)

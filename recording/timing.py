@@ -135,6 +135,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the parts")
     parser.add_argument("--some", type=int, default=80, help="how many models are measured")
     given = parser.parse_args()
+    record.demand_writable(parser, "--out", given.out)
     torch.set_num_threads(1)
     everything: dict[str, Any] = {}
     for measure in (fashion_nas, fashion_hpo, text_hpo, mlp_hpo):

@@ -95,6 +95,36 @@ def test_data_or_smoke_is_needed(tmp_path):
     assert "--smoke" in done.stderr
 
 
+def usage(done, *words):
+    """A script that ended with its usage and one line of advice, not a traceback."""
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    for word in words:
+        assert word in last
+
+
+def test_missing_data_is_told_before_anything_is_made(tmp_path):
+    lost, out = tmp_path / "lost", tmp_path / "out"
+    done = script("record.py", "fashion-hpo", "text-hpo", "--data", lost, "--out", out)
+    usage(done, f"--data {lost} has no t10k-images", "text.txt")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["record.py", "timing.py"])
+def test_a_folder_that_cannot_be_written_to_is_told(tmp_path, name):
+    (tmp_path / "file").touch()
+    tables = ("fashion-hpo", "--smoke") if name == "record.py" else ()
+    done = script(name, *tables, "--out", tmp_path / "file")
+    usage(done, f"--out {tmp_path / 'file'} cannot be written to")
+
+
+def test_parts_that_are_not_there_are_told(tmp_path):
+    given = ("--commit", "abc", "--created", "2026-11-16", "--table", "mlp-hpo")
+    done = script("assemble.py", "--parts", tmp_path, *given)
+    usage(done, f"--parts {tmp_path} has no mlp-hpo.parts.npz, seconds.npz")
+
+
 def test_a_model_that_diverges_is_recorded_as_lost():
     # A text model with a learning rate of up to 10 and no norm of its slopes: some must be lost,
     # or the mark is never tried. Six points of tiny models rarely diverge, so it is forced here.
