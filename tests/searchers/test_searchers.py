@@ -183,9 +183,11 @@ def bowl(config):
 @pytest.mark.parametrize("make", [KDE, lambda: GP(candidates=200)], ids=["KDE", "GP"])
 def test_models_find_a_bowl_faster_than_chance(make):
     bo()
-    late = [np.mean(study_of(make(), PLANE, bowl, 40, seed)[20:]) for seed in range(3)]
-    chance = [np.mean(study_of(RandomSearcher(), PLANE, bowl, 40, seed)[20:]) for seed in range(3)]
-    assert np.mean(late) < 0.5 * np.mean(chance)
+    searched = np.array([study_of(make(), PLANE, bowl, 40, seed) for seed in range(5)])
+    chance = np.array([study_of(RandomSearcher(), PLANE, bowl, 40, seed) for seed in range(5)])
+    assert searched[:, 20:].mean() < 0.6 * chance[:, 20:].mean()
+    # To draw near the best so far is not enough: what counts is what is found.
+    assert np.median(searched.min(axis=1)) < 0.5 * np.median(chance.min(axis=1))
 
 
 def test_a_gp_does_not_propose_what_is_under_way():
@@ -391,7 +393,9 @@ def test_points_are_those_of_the_levels_the_highest_first():
     assert [trial.id for trial in seen.pending] == [2]
     assert seen.scores.argmax() == 1
     assert len(gather(history, limit=2)) == 2
-    assert gather(history, limit=100, every=True).levels.tolist() == [4, 3, 2, 2, 1, 1, 1]
+    # The last report of every trial comes before the last but one of any.
+    assert gather(history, limit=100, every=True).levels.tolist() == [4, 2, 1, 1, 3, 2, 1]
+    assert len({trial.id for trial in gather(history, limit=4, every=True).trials}) == 4
     assert gather(history, limit=2).levels.tolist() == [3.0, 1.0]
     history._append(Observation(5, {"x": 0.6}, [0.5], [1.0]))  # at no level yet
     history._append(Observation(6, {"x": 0.7}, [4.0], [1.0]))  # beyond both with one report

@@ -73,7 +73,8 @@ class Barred:
     """A scheduler whose promotions must clear the bar.
 
     The bar is looked at when a trial is about to go on: when it is promoted, or, where trials run
-    on, when it arrives at a rung. It never falls, so who fails to clear it once is out for good.
+    on, when it arrives at a rung; who fails to clear it once is out for good. It falls only when a
+    prior fails.
 
     Args:
         inner: the scheduler under the bar.
@@ -160,7 +161,9 @@ class Barred:
             return True
         level = self._level(trial)
         others = (self._trials.get(number) for number in range(self._priors))
-        bar = min((_loss_at(other, level) for other in others if other), default=math.inf)
+        # What failed is no winner to be beaten.
+        sound = (other for other in others if other is not None and not other.failed)
+        bar = min((_loss_at(other, level) for other in sound), default=math.inf)
         return _loss_at(trial, level) <= bar
 
     def _level(self, trial: Trial) -> int:

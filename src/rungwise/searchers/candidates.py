@@ -14,6 +14,9 @@ from rungwise.space import Choice, Space
 WIDTHS = (0.02, 0.1, 0.3)
 """How far a number is moved, as a standard deviation in its range of 1."""
 
+NEAR = 0.05
+"""Closer than this share of its range two values of a parameter count as the same."""
+
 
 def fresh(
     space: Space, history: History, configs: Sequence[dict[str, Any]]
@@ -63,5 +66,44 @@ def neighbour(
 def nudged(domain: Any, value: Any, width: float, rng: np.random.Generator) -> Any:
     """A number or ordered option near another; the width is a deviation in a range of 1."""
     # Reflected at the bounds, so that they are not hit more often than the rest.
-    place = abs((domain.unit(value) + width * rng.standard_normal() + 1) % 2 - 1)
+    place = abs((domain.place(value) + width * rng.standard_normal() + 1) % 2 - 1)
     return domain.at(min(place, 1 - 1e-12))
+
+
+def apart(
+    space: Space, ranked: Sequence[Any], waiting: Sequence[Mapping[str, Any]], count: int
+) -> list[Any]:
+    """The first few that are no near-copies of what is under way; others only to fill up.
+
+    Where a model is sure of its optimum it would send every free worker there, to learn the same.
+
+    Args:
+        space: of the configurations.
+        ranked: candidates, the best first.
+        waiting: what is under way and has told nothing yet.
+        count: how many are wanted.
+    """
+    found: list[Any] = []
+    near: list[Any] = []
+    for config in ranked:
+        copies = any(_is_near(space, config, other) for other in waiting)
+        (near if copies else found).append(config)
+        if len(found) == count:
+            return found
+    return [*found, *near][:count]
+
+
+def _is_near(space: Space, config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two configurations differ by less than :data:`NEAR` in every parameter."""
+    if config.keys() != other.keys():
+        return False
+    for parameter in space.parameters:
+        name, domain = parameter.name, parameter.domain
+        if name not in config:
+            continue
+        if isinstance(domain, Choice) and not domain.ordered:
+            if domain.index(config[name]) != domain.index(other[name]):
+                return False
+        elif abs(domain.unit(config[name]) - domain.unit(other[name])) >= NEAR:
+            return False
+    return True

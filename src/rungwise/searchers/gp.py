@@ -16,7 +16,7 @@ import numpy as np
 from rungwise.core.checks import one_of, whole
 from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.base import History
-from rungwise.searchers.candidates import fresh, neighbour
+from rungwise.searchers.candidates import apart, fresh, neighbour
 from rungwise.searchers.observations import Features, Floats, Observations, gather
 from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.telling import warn_once
@@ -129,7 +129,9 @@ class _Judge:
     ) -> None:
         from rungwise.searchers.gaussian import Gaussian  # noqa: PLC0415 - it brings in torch
 
+        self._space = space
         self._features = Features(space)
+        self._waiting = [trial.config for trial in seen.pending]
         levels = history.levels
         self._log_top = np.log(levels[-1] / levels[0]) if levels[-1] > levels[0] else 1.0
         self._low = levels[0]
@@ -143,15 +145,15 @@ class _Judge:
         )
         model = Gaussian.fitted(inputs[:fit_points], seen.scores[:fit_points])
         self._model = model.seeing(inputs, seen.scores)
-        if seen.pending:
-            # Those under way count as being as good as the model thinks: near-copies of them
-            # then promise no improvement any more (the "kriging believer").
-            waiting = self._at_rung([trial.config for trial in seen.pending])
+        if self._waiting:
+            # Those under way count as being as good as the model thinks: there it is then sure,
+            # and elsewhere there is more to gain (the "kriging believer").
+            waiting = self._at_rung(self._waiting)
             believed, _ = self._model.predict(waiting)
             self._model = model.seeing(
                 np.vstack([inputs, waiting]), np.concatenate([seen.scores, believed])
             )
-        self._known = {trial.id: trial.config for trial in seen.trials}
+        self._known = {trial.id: trial.config for trial in (*seen.trials, *seen.pending)}
         self._means, _ = self._model.predict(self._at_rung(list(self._known.values())))
 
     def leaders(self, count: int) -> list[Any]:
@@ -160,10 +162,11 @@ class _Judge:
         return [configs[i] for i in np.argsort(self._means, kind="stable")[:count]]
 
     def best(self, pool: list[Any], count: int) -> list[Any]:
-        """The candidates of the largest expected improvement."""
+        """The candidates of the largest expected improvement, apart from what is under way."""
         mean, deviation = self._model.predict(self._at_rung(pool))
         gains = log_expected_improvement(float(self._means.min()), mean, deviation)
-        return [pool[i] for i in np.argsort(-gains, kind="stable")[:count]]
+        ranked = [pool[i] for i in np.argsort(-gains, kind="stable")]
+        return apart(self._space, ranked, self._waiting, count)
 
     def _at_rung(self, configs: list[Any]) -> Floats:
         rows = np.array([self._features.of(config) for config in configs])

@@ -88,8 +88,9 @@ class Observations:
 def gather(history: History, *, limit: int, every: bool = False) -> Observations:
     """The reports at the levels where trials are compared, the highest levels first.
 
-    A trial that has not come to any level yet is taken where it is. Of more points than the limit
-    the lowest levels are left out first, and the oldest of a level.
+    A trial that has not come to any level yet is taken where it is. A failed one is the worst
+    wherever it has been. Of more points than the limit the lowest levels are left out first, and
+    the oldest of a level; with all reports, the earliest of each trial.
 
     Args:
         history: of the study.
@@ -98,7 +99,7 @@ def gather(history: History, *, limit: int, every: bool = False) -> Observations
     """
     levels = list(history.levels)
     lowest = min(levels)
-    points: list[tuple[float, int, Observed, float]] = []
+    points: list[tuple[int, float, int, Observed, float]] = []
     pending: list[Observed] = []
     for trial in history:
         resources, losses = trial.resources, trial.losses
@@ -106,16 +107,20 @@ def gather(history: History, *, limit: int, every: bool = False) -> Observations
         if not found and resources:
             found = [(resources[-1], losses[-1])]
         if trial.failed:
-            # It failed on the way to somewhere: there it is the worst.
-            found.append((found[-1][0] if found else lowest, math.inf))
+            # However good it looked before: who proposes more of its kind gets more failures.
+            found = [(resource, math.inf) for resource, _ in found or [(lowest, math.inf)]]
         if not found:
             pending.append(trial)
-        points += [(resource, trial.id, trial, loss) for resource, loss in found]
-    points.sort(key=lambda point: (-point[0], -point[1]))
+        # Of all reports, the last of every trial come before the last but one of any.
+        points += [
+            (len(found) - place if every else 0, -resource, -trial.id, trial, loss)
+            for place, (resource, loss) in enumerate(found, start=1)
+        ]
+    points.sort(key=lambda point: point[:3])
     del points[limit:]
     return Observations(
-        [trial for _, _, trial, _ in points],
-        np.array([resource for resource, *_ in points], dtype=np.float64),
+        [trial for *_, trial, _ in points],
+        np.array([-below for _, below, *_ in points], dtype=np.float64),
         normal_scores([loss for *_, loss in points]),
         pending[-limit:],
     )

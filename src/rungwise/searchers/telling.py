@@ -29,13 +29,13 @@ def libraries_silent() -> Iterator[None]:
 
 
 def warn_once(who: str, why: str) -> None:
-    """Warn, unless this process has warned of the same before.
+    """Warn, unless this process has warned of the same searcher before, whatever it was then.
 
     Args:
         who: the searcher.
         why: what happened, as a clause.
     """
-    text = f"{who} {why}; proposals are random instead."
-    if text not in _told:
-        _told.add(text)
+    if who not in _told:
+        _told.add(who)
+        text = f"{who} {why}; a random proposal takes its place. Later failures are not told."
         warnings.warn(text, ModelWarning, stacklevel=3)

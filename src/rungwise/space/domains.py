@@ -1,9 +1,10 @@
 """Domains: the values that one parameter may take.
 
 A domain maps a number in [0, 1) to a value (``at``; uniform numbers give uniform values) and a
-legal value back to [0, 1] (``unit``), says which values are legal (``accept``) and how many there
-are (``size``), and lists them if they are finitely many (``values``). Every argument is checked
-when the domain is built.
+legal value back: to [0, 1] with the bounds at 0 and 1 (``unit``), or to a position that ``at``
+gives it for (``place``). It says which values are legal (``accept``) and how many there are
+(``size``), and lists them if they are finitely many (``values``). Every argument is checked when
+the domain is built.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ class Float:
     def unit(self, value: Any) -> float:
         """Where a legal value lies in [0, 1]."""
         return _unit(self, value)
+
+    def place(self, value: Any) -> float:
+        """The position that ``at`` gives a legal value for."""
+        return self.unit(value)
 
     def accept(self, name: str, value: Any) -> float:
         """The value as a float; whole numbers are welcome."""
@@ -128,6 +133,13 @@ class Int:
     def unit(self, value: Any) -> float:
         """Where a legal value lies in [0, 1]."""
         return _unit(self, value)
+
+    def place(self, value: Any) -> float:
+        """A position in [0, 1) that ``at`` gives a legal value for, in the middle of its part."""
+        if self.log:
+            low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+            return (math.log(value) - low) / (high - low)
+        return float(value - self.low + 0.5) / self.size
 
     def accept(self, name: str, value: Any) -> int:
         """The value as an int; 3.0 is taken for 3."""
@@ -197,6 +209,10 @@ class Choice:
     def unit(self, value: Any) -> float:
         """Where an option stands among the others, from 0 for the first to 1 for the last."""
         return self.index(value) / max(len(self.options) - 1, 1)
+
+    def place(self, value: Any) -> float:
+        """A position in [0, 1) that ``at`` gives an option for, in the middle of its part."""
+        return (self.index(value) + 0.5) / len(self.options)
 
     def index(self, value: Scalar) -> int:
         """The position of an option."""
