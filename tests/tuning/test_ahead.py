@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -176,3 +179,62 @@ def test_ahead_proposes_what_would_be_proposed_anyway():
     assert woken.wait(PATIENCE)
     assert ahead.ready()
     ahead.close()
+
+
+HANGS = """
+import time
+import warnings
+from dataclasses import dataclass
+from typing import ClassVar
+
+import rungwise as rw
+
+
+@dataclass(frozen=True)
+class Hangs:
+    slow: ClassVar[bool] = True
+
+    def propose(self, space, history, rng):
+        if len(history) >= 2:
+            time.sleep(600)
+        return space.sample(rng)
+
+
+def train(config, run):
+    for step in run.resources():
+        run.report(step, loss=config["x"])
+
+
+if __name__ == "__main__":
+    result = rw.tune(
+        train, {"x": rw.Float(0.0, 1.0)}, metric="loss", goal="min", max_resource=3, trials=9,
+        workers=1, seconds=1.0, show="quiet", searcher=Hangs(), scheduler=rw.RandomSearch(3),
+    )
+    print(result.trials)
+"""
+
+
+def test_a_searcher_that_hangs_does_not_keep_the_process(tmp_path):
+    script = tmp_path / "hangs.py"
+    script.write_text(HANGS)
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+@dataclass(frozen=True)
+class Untidy:
+    """Leaves filters of warnings behind, as models of several threads do by chance."""
+
+    slow: ClassVar[bool] = True
+
+    def propose(self, space, history, rng):
+        warnings.simplefilter("ignore")
+        return space.sample(rng)
+
+
+def test_filters_of_warnings_are_as_they_were():
+    before = list(warnings.filters)
+    tune(Untidy())
+    assert warnings.filters == before

@@ -16,6 +16,7 @@ from rungwise.core import seeding
 from rungwise.core.history import TrialHistory
 from rungwise.core.study import Study
 from rungwise.core.trials import Trial
+from rungwise.errors import SpaceError
 from rungwise.searchers.base import History, Observed, Searcher
 from rungwise.space import Space
 
@@ -68,7 +69,13 @@ class Proposals:
             return None
         rng = seeding.generator(study.seed, "searcher", number)
         config = study.searcher.propose(study.space, self._history, rng)
-        return None if config is None else study.space.validate(config)
+        if config is None:
+            return None
+        try:
+            return study.space.validate(config)
+        except SpaceError as error:
+            place = f"{error.argument}, as {study.searcher!r} proposes it for trial {number},"
+            raise SpaceError(place, error.value, error.rule) from None
 
     def drawn(self, number: int, config: Config | None) -> None:
         """Trial ``number`` is being drawn with this configuration: what is known now is kept."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
+
+from rungwise.searchers.checking import is_there as module_is_there
 
 PACKAGES: Mapping[str, str] = {"bo": "botorch", "optuna": "optuna"}
 """The package that an extra of rungwise brings."""
@@ -11,4 +12,4 @@ PACKAGES: Mapping[str, str] = {"bo": "botorch", "optuna": "optuna"}
 
 def is_there(extra: str) -> bool:
     """Whether an extra is installed; no extra always is."""
-    return not extra or find_spec(PACKAGES[extra]) is not None
+    return not extra or module_is_there(PACKAGES[extra])

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 from rungwise.benchmarks.among import Rows
 from rungwise.benchmarks.table import Table
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.optuna import distribution_of, library, quietly, suggested, varied
+from rungwise.searchers.optuna import distribution_of, suggested, varied
+from rungwise.searchers.samplers import library, quietly
 from rungwise.simulation import Best, SimulationResult
 from rungwise.space import Choice
 

@@ -55,6 +55,23 @@ class History(Protocol):
         """How often the configuration with this :meth:`Space.key` was drawn already."""
 
 
+class NoHistory:
+    """The history of a study that has not begun."""
+
+    levels: Sequence[float] = (1.0,)
+
+    def __len__(self) -> int:
+        return 0
+
+    def __iter__(self) -> Iterator[Observed]:
+        return iter(())
+
+    def times_drawn(self, key: str) -> int:
+        """Nothing was drawn."""
+        del key
+        return 0
+
+
 @runtime_checkable
 class Searcher(Protocol):
     """Proposes configurations.

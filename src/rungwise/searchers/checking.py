@@ -11,11 +11,19 @@ from rungwise.searchers.base import Searcher
 from rungwise.space import Space
 
 
+def is_there(module: str) -> bool:
+    """Whether a module can be imported, as far as can be seen without doing it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # somebody forbids it, or it is half there
+        return False
+
+
 def check_searcher(searcher: Any, space: Space) -> None:
     """Raise what a searcher would raise later.
 
-    Its class may say what it needs, ``needs = (module, extra)``: the module that must be there, and
-    the extra of rungwise that brings it. A method ``check(space)`` may raise whatever else is
+    Its class may say what it needs, ``needs = (extra, module, …)``: an extra of rungwise, and the
+    modules of it that must be there. A method ``check(space)`` may raise whatever else is
     wrong. Searchers within it are checked as well.
 
     Args:
@@ -23,8 +31,8 @@ def check_searcher(searcher: Any, space: Space) -> None:
         space: where it is to search.
     """
     needs = getattr(type(searcher), "needs", None)
-    if needs is not None and importlib.util.find_spec(needs[0]) is None:
-        raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[1])
+    if needs is not None and not all(map(is_there, needs[1:])):
+        raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[0])
     check = getattr(searcher, "check", None)
     if callable(check):
         check(space)

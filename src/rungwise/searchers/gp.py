@@ -54,7 +54,7 @@ class GP:
     """
 
     slow: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, str]] = ("botorch", "bo")
+    needs: ClassVar[tuple[str, ...]] = ("bo", "botorch", "gpytorch", "torch")
 
     startup: int = 10
     fit_points: int = 100

@@ -64,6 +64,9 @@ def _listed(space: Space, points: int, seed: int) -> list[tuple[str, dict[str, A
         rule = f"the grid would have {places:,} places, and {MAX_LISTED:,} at most are listed"
         raise InvalidArgumentError("points", points, rule)
     found = {space.key(config): config for config in _combined(space, points, {}, 0)}
+    if not found:
+        rule = "every place of the grid is forbidden in this space: another number may give others"
+        raise InvalidArgumentError("points", points, rule)
     order = np.random.default_rng(seed).permutation(len(found))
     entries = list(found.items())
     return [entries[i] for i in order]

@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import inspect
 import json
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rungwise.core.checks import keep
-from rungwise.errors import InvalidArgumentError, MissingExtraError, SpaceError, Told
-from rungwise.searchers.base import History, Observed
+from rungwise.errors import InvalidArgumentError, SpaceError
+from rungwise.searchers.base import History, NoHistory, Observed
 from rungwise.searchers.observations import Observations, standings
 from rungwise.searchers.random import RandomSearcher
-from rungwise.searchers.telling import libraries_silent, warn_once
+from rungwise.searchers.samplers import library, made, name_of, quietly
+from rungwise.searchers.telling import warn_once
 from rungwise.space import Choice, Float, Space
 from rungwise.space.domains import Domain
-
-PACKAGE = "optuna.samplers"
-NAMES: Mapping[str, str] = {
-    "tpe": "TPESampler",
-    "gp": "GPSampler",
-    "cmaes": "CmaEsSampler",
-    "qmc": "QMCSampler",
-    "random": "RandomSampler",
-    "nsgaii": "NSGAIISampler",
-    "nsgaiii": "NSGAIIISampler",
-    "bruteforce": "BruteForceSampler",
-}
-"""Samplers of Optuna itself, by short names."""
-
-NEEDS: Mapping[str, str] = {"CmaEsSampler": "cmaes", "GPSampler": "torch"}
-"""Packages that Optuna does not bring, and asks for only after some trials."""
 
 ENACTED = ("CmaEsSampler", "NSGAIISampler", "NSGAIIISampler")
 """Samplers that mark the trials they have asked for: they must see each being asked for."""
@@ -100,7 +79,7 @@ class OptunaSearcher:
     """
 
     slow: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, str]] = ("optuna", "optuna")
+    needs: ClassVar[tuple[str, ...]] = ("optuna", "optuna")
 
     sampler: str
     options: tuple[tuple[str, Any], ...]
@@ -111,7 +90,7 @@ class OptunaSearcher:
         options: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
         **more: Any,
     ) -> None:
-        name = _name_of(sampler)
+        name = name_of(sampler)
         try:
             given = {**dict(options), **more}
             # A copy of plain JSON, so that nothing outside can change it.
@@ -137,7 +116,7 @@ class OptunaSearcher:
         config: dict[str, Any] | None = None
         failure: Exception | None = None
         with quietly():
-            sampler = self._made(seed)
+            sampler = made(self.sampler, dict(self.options), seed)
             try:
                 config = _asked(space, history, sampler)
             except ImportError as error:
@@ -151,111 +130,20 @@ class OptunaSearcher:
         return RandomSearcher().propose(space, history, rng) if config is None else config
 
     def check(self, space: Space) -> None:
-        """Whether there is such a sampler and it takes these options; an error tells if not."""
-        del space  # any will do
+        """Whether there is such a sampler and it proposes with these options; an error if not."""
         with quietly():
-            self._made(0)
-
-    def _made(self, seed: int) -> Any:
-        """A fresh sampler."""
-        maker = _maker(self.sampler)
-        needed = NEEDS.get(getattr(maker, "__name__", ""))
-        if needed is not None and importlib.util.find_spec(needed) is None:
-            rule = f"it needs the package {needed}: pip install {needed}"
-            raise InvalidArgumentError("sampler", self.sampler, rule)
-        options = json.loads(json.dumps(dict(self.options)))  # a sampler may change its own
-        known = inspect.signature(maker).parameters
-        if isinstance(maker, type) and issubclass(maker, library().samplers.QMCSampler):
-            # One sequence for the whole study, and chance for what is no part of it.
-            chance = library().samplers.RandomSampler(seed=seed)
-            options = {"seed": 0, "independent_sampler": chance, **options}
-        elif "seed" in known or any(p.kind is p.VAR_KEYWORD for p in known.values()):
-            options["seed"] = seed
-        if maker is library().samplers.TPESampler:
-            # Its default from version 5 on: keep away from what is under way.
-            options.setdefault("constant_liar", True)
-        try:
-            sampler = maker(**options)
-        except (TypeError, ValueError) as error:
-            rule = f"{self.sampler} does not take them: {str(error).rstrip('.')}"
-            raise InvalidArgumentError("options", dict(self.options), rule) from error
-        if not isinstance(sampler, library().samplers.BaseSampler):
-            raise InvalidArgumentError("sampler", self.sampler, "it must make a sampler of Optuna")
-        return sampler
+            sampler = made(self.sampler, dict(self.options), 0)
+            try:
+                _asked(space, NoHistory(), sampler)
+            except Exception as error:
+                rule = f"{self.sampler} cannot propose with them: {type(error).__name__}: {error}"
+                raise InvalidArgumentError("options", dict(self.options), rule) from error
 
 
 def _shown(options: Any) -> dict[str, Any]:
     return (
         dict(options) if isinstance(options, Mapping) else {"options": options} if options else {}
     )
-
-
-def _name_of(sampler: Any) -> str:
-    """What a study file keeps: a short name, or where to import it from."""
-    rule = f"it must be one of {', '.join(NAMES)}; or 'package.module:name', or a class or function"
-    if isinstance(sampler, str):
-        module, _, name = sampler.partition(":")
-        if sampler not in NAMES and not (module and name):
-            raise InvalidArgumentError("sampler", sampler, rule)
-        return _short(name) if module == PACKAGE else sampler
-    name, module = getattr(sampler, "__qualname__", ""), getattr(sampler, "__module__", "")
-    if not name or not module or not callable(sampler):
-        kind = type(sampler).__name__
-        rule = "its state would be lost at a restart: give the class and its options, as in "
-        rule += f"OptunaSearcher({kind}, option=…), or the name of a function that makes it"
-        shown = Told(f"a {kind} that is made already")
-        raise InvalidArgumentError("sampler", shown, rule)
-    if f"{module}.".startswith(f"{PACKAGE}."):
-        return _short(name)  # where exactly it stands there may change
-    if "<" in name or module == "__main__":
-        raise InvalidArgumentError(
-            "sampler", sampler, "it must stand in a module, so that a restart can import it"
-        )
-    return f"{module}:{name}"
-
-
-def _short(name: str) -> str:
-    """The short name of a sampler of Optuna itself; where it is, if it has none."""
-    return {full: short for short, full in NAMES.items()}.get(name, f"{PACKAGE}:{name}")
-
-
-@cache
-def library() -> Any:
-    """Optuna, or an error that names the extra."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return importlib.import_module("optuna")
-    except ImportError:
-        raise MissingExtraError("the searcher OptunaSearcher", "optuna") from None
-
-
-def _maker(sampler: str) -> Any:
-    """The class or function that makes a sampler."""
-    optuna = library()
-    if sampler in NAMES:
-        return getattr(optuna.samplers, NAMES[sampler])
-    module, _, name = sampler.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise InvalidArgumentError("sampler", sampler, f"it cannot be imported: {error}") from error
-    return found
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Optuna tells of every study and trial, and warns of what is experimental."""
-    logging = library().logging
-    before = logging.get_verbosity()
-    logging.set_verbosity(logging.CRITICAL)
-    try:
-        with libraries_silent():
-            yield
-    finally:
-        logging.set_verbosity(before)
 
 
 def _asked(space: Space, history: History, sampler: Any) -> dict[str, Any] | None:

@@ -5,11 +5,21 @@ What is proposed does not depend on when it is computed: see :mod:`rungwise.core
 
 from __future__ import annotations
 
+import atexit
 import threading
+import time
+import warnings
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from weakref import WeakSet
 
 from rungwise.core.proposing import Config, Proposals
+
+MOMENT = 1.0
+"""Seconds that the end of a study waits for a proposal that nobody needs any more."""
+
+LAST_MOMENT = 3.0
+"""Seconds that the end of the process waits for such proposals."""
 
 
 class Ahead:
@@ -24,10 +34,11 @@ class Ahead:
     def __init__(self, proposals: Proposals, drawn: int, wake: Callable[[], None]) -> None:
         self._proposals = proposals
         self._wake = wake
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="rungwise-proposals")
+        self._thread: threading.Thread | None = None
         self._coming: tuple[int, Future[Config | None]] | None = None
         self._open = True
         self._lock = threading.Lock()
+        self._filters = list(warnings.filters)
         self._begin(drawn)
 
     def __call__(self, number: int) -> Config | None:
@@ -47,18 +58,48 @@ class Ahead:
         return self._coming is None or self._coming[1].done()
 
     def close(self) -> None:
-        """Compute no more. Nobody waits for what is being computed, and nobody is woken by it."""
+        """Compute no more. What is being computed may go on, but nobody is woken by it."""
         with self._lock:
             self._open = False
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._thread is None:
+            return
+        self._thread.join(MOMENT)
+        # Models set filters of warnings aside and put them back, and so may the study's own
+        # thread meanwhile: what is left then is anybody's. Filters belong to the whole process.
+        if warnings.filters != self._filters:
+            warnings.resetwarnings()  # also makes Python look at the filters anew
+            warnings.filters = self._filters
 
-    def _done(self, _: object) -> None:
+    def _begin(self, number: int) -> None:
+        if not self._proposals.ahead(number):
+            return
+        future: Future[Config | None] = Future()
+        self._coming = (number, future)
+        self._thread = threading.Thread(
+            target=self._compute,
+            args=(number, future),
+            name="rungwise-proposals",
+            daemon=True,  # one that never ends must not keep the process
+        )
+        _threads.add(self._thread)
+        self._thread.start()
+
+    def _compute(self, number: int, future: Future[Config | None]) -> None:
+        try:
+            future.set_result(self._proposals.propose(number))
+        except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+            future.set_exception(error)
         with self._lock:
             if self._open:
                 self._wake()
 
-    def _begin(self, number: int) -> None:
-        if self._proposals.ahead(number):
-            future = self._thread.submit(self._proposals.propose, number)
-            self._coming = (number, future)
-            future.add_done_callback(self._done)
+
+_threads: WeakSet[threading.Thread] = WeakSet()
+
+
+@atexit.register
+def _part_with_threads() -> None:
+    """Let proposals come to their end: a library may not like to be cut off in the middle."""
+    deadline = time.monotonic() + LAST_MOMENT
+    for thread in list(_threads):
+        thread.join(max(0.0, deadline - time.monotonic()))

@@ -1,0 +1,150 @@
+"""Which sampler of Optuna is meant, and making it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from rungwise.errors import InvalidArgumentError, MissingExtraError, Told
+from rungwise.searchers.checking import is_there
+from rungwise.searchers.telling import libraries_silent
+
+PACKAGE = "optuna.samplers"
+NAMES: Mapping[str, str] = {
+    "tpe": "TPESampler",
+    "gp": "GPSampler",
+    "cmaes": "CmaEsSampler",
+    "qmc": "QMCSampler",
+    "random": "RandomSampler",
+    "nsgaii": "NSGAIISampler",
+    "nsgaiii": "NSGAIIISampler",
+    "bruteforce": "BruteForceSampler",
+}
+"""Samplers of Optuna itself, by short names."""
+
+NEEDS: Mapping[str, str] = {"CmaEsSampler": "cmaes", "GPSampler": "torch"}
+"""Packages that Optuna does not bring, and asks for only after some trials."""
+
+
+def name_of(sampler: Any) -> str:
+    """What a study file keeps: a short name, or where to import it from."""
+    rule = f"it must be one of {', '.join(NAMES)}; or 'package.module:name', or a class or function"
+    if isinstance(sampler, str):
+        module, _, name = sampler.partition(":")
+        if sampler not in NAMES and not (module and name):
+            raise InvalidArgumentError("sampler", sampler, rule)
+        return _short(name) if module == PACKAGE else sampler
+    name, module = getattr(sampler, "__qualname__", ""), getattr(sampler, "__module__", "")
+    if not name or not module or not callable(sampler):
+        kind = type(sampler).__name__
+        rule = "its state would be lost at a restart: give the class and its options, as in "
+        rule += f"OptunaSearcher({kind}, option=…), or the name of a function that makes it"
+        shown = Told(f"a {kind} that is made already")
+        raise InvalidArgumentError("sampler", shown, rule)
+    if f"{module}.".startswith(f"{PACKAGE}."):
+        return _short(name)  # where exactly it stands there may change
+    if "<" in name or module == "__main__":
+        raise InvalidArgumentError(
+            "sampler", sampler, "it must stand in a module, so that a restart can import it"
+        )
+    return f"{module}:{name}"
+
+
+def _short(name: str) -> str:
+    """The short name of a sampler of Optuna itself; where it is, if it has none."""
+    return {full: short for short, full in NAMES.items()}.get(name, f"{PACKAGE}:{name}")
+
+
+@cache
+def library() -> Any:
+    """Optuna, or an error that names the extra."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module("optuna")
+    except ImportError:
+        raise MissingExtraError("the searcher OptunaSearcher", "optuna") from None
+
+
+def maker_of(sampler: str) -> Any:
+    """The class or function that makes a sampler."""
+    optuna = library()
+    if sampler in NAMES:
+        return getattr(optuna.samplers, NAMES[sampler])
+    module, _, name = sampler.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # whatever a module of others does when it is imported
+        rule = f"it cannot be imported: {_said(error)}"
+        raise InvalidArgumentError("sampler", sampler, rule) from error
+    if not callable(found):
+        rule = (
+            f"it must be a class or function that makes a sampler, and is a {type(found).__name__}"
+        )
+        raise InvalidArgumentError("sampler", sampler, rule)
+    return found
+
+
+def made(name: str, given: Mapping[str, Any], seed: int) -> Any:
+    """A fresh sampler.
+
+    Args:
+        name: of the sampler, as :func:`name_of` tells it.
+        given: its options.
+        seed: of this proposal.
+    """
+    maker = maker_of(name)
+    needed = NEEDS.get(getattr(maker, "__name__", ""))
+    if needed is not None and not is_there(needed):
+        rule = f"it needs the package {needed}: pip install {needed}"
+        raise InvalidArgumentError("sampler", name, rule)
+    options = json.loads(json.dumps(dict(given)))  # a sampler may change its own
+    try:
+        known: Mapping[str, inspect.Parameter] = inspect.signature(maker).parameters
+    except (TypeError, ValueError):  # it does not tell
+        known = {}
+    if isinstance(maker, type) and issubclass(maker, library().samplers.QMCSampler):
+        # One sequence for the whole study, and chance for what is no part of it.
+        chance = library().samplers.RandomSampler(seed=seed)
+        options = {"seed": 0, "independent_sampler": chance, **options}
+    elif "seed" in known or any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        options["seed"] = seed
+    if maker is library().samplers.TPESampler:
+        # Its default from version 5 on: keep away from what is under way.
+        options.setdefault("constant_liar", True)
+    try:
+        sampler = maker(**options)
+    except (TypeError, ValueError) as error:
+        rule = f"{name} does not take them: {str(error).rstrip('.')}"
+        raise InvalidArgumentError("options", dict(given), rule) from error
+    except Exception as error:  # whatever a function of others may raise
+        rule = f"it cannot be made: {_said(error)}"
+        raise InvalidArgumentError("sampler", name, rule) from error
+    if not isinstance(sampler, library().samplers.BaseSampler):
+        raise InvalidArgumentError("sampler", name, "it must make a sampler of Optuna")
+    return sampler
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(".")
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Optuna tells of every study and trial, and warns of what is experimental."""
+    logging = library().logging
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.CRITICAL)
+    try:
+        with libraries_silent():
+            yield
+    finally:
+        logging.set_verbosity(before)
