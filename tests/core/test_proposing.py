@@ -14,9 +14,10 @@ from rungwise.core.proposing import is_slow
 from rungwise.core.replay import replay
 from rungwise.core.study import Study
 from rungwise.driver import Driver
-from rungwise.errors import ReplayMismatchError
+from rungwise.errors import ReplayMismatchError, SpaceError
 from rungwise.storage import MemoryLog
 
+LINE = rw.Space.parse({"x": rw.Float(0.0, 1.0)})
 SPACE = rw.Space.parse({"x": rw.Float(0.0, 1.0), "k": rw.Int(0, 50)})
 
 
@@ -135,3 +136,22 @@ def test_searchers_say_whether_they_are_slow():
     assert is_slow(rw.searchers.GP())
     assert not is_slow(rw.searchers.KDE())
     assert not is_slow(None)
+
+
+@dataclass(frozen=True)
+class Astray:
+    """Leaves the space."""
+
+    def propose(self, space, history, rng):
+        return {"x": 7.0}
+
+
+def test_an_illegal_proposal_is_told_with_who_made_it_and_for_what():
+    engine = Engine(
+        Study(rw.PASHA(max_resource=9), Limits(trials=2), space=LINE, searcher=Astray())
+    )
+    told = (
+        r"x, as Astray\(\) proposes it for trial 0, is 7.0, but it must be a number from 0.0 to 1.0"
+    )
+    with pytest.raises(SpaceError, match=told):
+        engine.handle(JobRequested(0.0))

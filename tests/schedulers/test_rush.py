@@ -286,6 +286,31 @@ def test_it_objects_to_what_the_scheduler_objects_to():
         rw.Rush(rw.ASHA(), priors=1).build(trials=5)
 
 
+def test_a_prior_that_fails_sets_no_bar():
+    """It looked better than anything can be, and then it failed for good."""
+
+    def furthest(*, fails):
+        limits = Limits(trials=12)
+        configs = [{"x": number} for number in range(12)]
+        study = Study(rw.Rush(rw.ASHA(max_resource=9), priors=1), limits, initial=configs)
+        engine, now = Engine(study), 0.0
+        while isinstance(decision := engine.handle(JobRequested(now)), Run):
+            job = decision.job
+            for resource in range(int(job.start) + 1, int(job.until) + 1):
+                now += 1
+                if fails and job.trial == 0 and resource > 1:
+                    engine.handle(JobFailed(job.id, "out of memory", now))
+                    break
+                value = -1.0 if job.trial == 0 else job.trial + 1 / resource
+                engine.handle(Reported(job.id, resource, value, now))
+            else:
+                engine.handle(JobEnded(job.id, now))
+        return max(trial.resource for trial in engine.trials[1:])
+
+    assert furthest(fails=False) == 1  # nobody is as good as it was
+    assert furthest(fails=True) > 1
+
+
 @dataclass(frozen=True)
 class Ours(rw.rankings.Exact):
     """A criterion of one's own."""

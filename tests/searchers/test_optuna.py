@@ -339,11 +339,30 @@ def test_what_cannot_be_kept_is_refused_at_once(sampler, options, match):
         (OptunaSearcher("tpe", n_startup=3), "options is .*n_startup"),
         (OptunaSearcher("qmc", qmc_type="dice"), "options is .*dice"),
         (OptunaSearcher("no_such_module:Sampler"), "cannot be imported"),
+        (OptunaSearcher(".relative:Sampler"), "cannot be imported"),
+        (OptunaSearcher("os:environ"), "sampler is 'os:environ', but it must be a class or "),
+        (OptunaSearcher("math:sqrt"), "options is {}, but math:sqrt does not take them"),
+        (OptunaSearcher(f"{__name__}:raising"), "cannot be made: KeyError: 'colour'"),
     ],
 )
 def test_what_a_sampler_does_not_take_is_told_at_the_first_proposal(searcher, match):
     with pytest.raises(rw.InvalidArgumentError, match=match):
         searcher.propose(LINE, ListHistory(LINE), np.random.default_rng(0))
+
+
+def raising():
+    raise KeyError("colour")
+
+
+@pytest.mark.parametrize("options", [{"n_startup_trials": "abc"}, {"n_ei_candidates": "many"}])
+def test_options_that_break_a_sampler_are_told_before_a_study_begins(options, tmp_path):
+    searcher = OptunaSearcher("tpe", {"n_startup_trials": 0, **options})
+    with pytest.raises(rw.InvalidArgumentError, match=r"options is .*tpe cannot propose"):
+        rw.tune(
+            print, LINE, metric="loss", goal="min", max_resource=3, searcher=searcher,
+            study=tmp_path / "s.db", show="quiet",
+        )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_package_that_a_sampler_needs_is_named(monkeypatch):

@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import rungwise as rw
 from rungwise.core.proposing import is_repeatable, is_slow
 from rungwise.schedulers import documents as recipes
-from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol
+from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol, candidates, kde, telling
 from rungwise.searchers.candidates import fresh, neighbour
 from rungwise.searchers.gp import log_expected_improvement
 from rungwise.searchers.observations import Features, gather, normal_scores
@@ -78,9 +79,22 @@ class TestGP(SearcherConformance):
 def test_sobol_fills_the_line_evenly():
     made = [config["x"] for config in proposals(Sobol(), LINE, 0, 64)]
     counts = np.histogram(made, bins=16, range=(0, 1))[0]
-    assert counts.min() >= 3  # four each, but for the shift
+    assert counts.tolist() == [4] * 16
     at_random = [config["x"] for config in proposals(RandomSearcher(), LINE, 0, 64)]
     assert np.histogram(at_random, bins=16, range=(0, 1))[0].min() < 3
+
+
+def test_sobol_fills_the_plane_evenly():
+    space = Space.parse({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+    made = proposals(Sobol(seed=3), space, 0, 256)
+    cells = {(int(16 * c["x"]), int(16 * c["y"])) for c in made}
+    assert len(cells) == 256  # one each
+
+
+def test_sobol_has_no_points_of_so_many_dimensions():
+    space = Space.parse({f"p{n}": [0, 1] for n in range(21_202)})
+    with pytest.raises(rw.InvalidArgumentError, match="21202, but Sobol's sequence has at most"):
+        Sobol().check(space)
 
 
 def test_another_seed_shifts_the_points():
@@ -95,6 +109,13 @@ def test_a_point_does_not_depend_on_what_was_reported():
     other.add({"x": 0.9}, 7.0, 8.0)
     rng = np.random.default_rng
     assert Sobol().propose(LINE, history, rng(0)) == Sobol().propose(LINE, other, rng(9))
+
+
+def test_a_grid_whose_places_are_all_forbidden_is_refused():
+    ends = [{"name": "x", "op": "<", "value": 0.1}, {"name": "x", "op": ">", "value": 0.9}]
+    space = Space.from_json({**LINE.to_json(), "forbidden": ends})
+    with pytest.raises(rw.InvalidArgumentError, match="points is 2, but every place"):
+        Grid(points=2).check(space)
 
 
 # -- grid ----------------------------------------------------------------------------------------
@@ -274,12 +295,101 @@ def test_failed_trials_and_nan_keep_a_gp_away():
     assert min(made) > 0.45
 
 
+@pytest.mark.parametrize(
+    "make", [lambda: KDE(random=0.0), lambda: GP(startup=8)], ids=["KDE", "GP"]
+)
+def test_who_looks_good_and_then_fails_is_kept_away_from(make):
+    bo()
+    history = ListHistory(LINE)
+    for x in np.linspace(0.01, 0.99, 24):
+        better = bool(x < 0.5)  # half of the range: the best losses, and no trial that gets through
+        losses = ((x - 0.25) ** 2,) if better else (2 + (x - 0.75) ** 2, 1 + (x - 0.75) ** 2)
+        history.add({"x": float(x)}, *losses, failed=better)
+    made = [make().propose(LINE, history, np.random.default_rng(seed))["x"] for seed in range(6)]
+    assert min(made) > 0.45
+
+
+@pytest.mark.parametrize("make", [lambda: KDE(random=0.0), GP], ids=["KDE", "GP"])
+def test_workers_get_no_near_copies(make):
+    """Even where a model is sure of its optimum."""
+    bo()
+    space = rw.Space.parse({"a": rw.Float(0.0, 1.0), "b": rw.Int(1, 1000, log=True)})
+    history, rng = ListHistory(space), np.random.default_rng(0)
+    for _ in range(40):
+        config = space.sample(rng)
+        history.add(config, float(((space.encode(config) - 0.4) ** 2).sum()))
+    waiting = []
+    for number in range(5):
+        config = make().propose(space, history, np.random.default_rng([5, number]))
+        history.add(config)  # it has told nothing yet
+        waiting.append(space.encode(config))
+    gaps = [np.abs(a - b).max() for i, a in enumerate(waiting) for b in waiting[:i]]
+    assert min(gaps) >= candidates.NEAR
+
+
+def test_near_copies_fill_up_where_there_is_nothing_else():
+    ranked = [{"x": 0.5}, {"x": 0.52}, {"x": 0.9}, {"x": 0.48}]
+    assert candidates.apart(LINE, ranked, [{"x": 0.51}], 1) == [{"x": 0.9}]
+    assert candidates.apart(LINE, ranked, [{"x": 0.51}], 3) == [ranked[2], ranked[0], ranked[1]]
+    assert candidates.apart(LINE, ranked, [], 2) == ranked[:2]
+
+
+def test_options_and_inactive_parameters_set_configurations_apart():
+    space = rw.Space.parse({"x": rw.Float(0.0, 1.0), "kind": ["a", "b"]})
+    ranked = [{"x": 0.5, "kind": "a"}, {"x": 0.5, "kind": "b"}]
+    assert candidates.apart(space, ranked, [{"x": 0.5, "kind": "a"}], 1) == ranked[1:]
+
+
+def test_a_kde_draws_where_its_density_is():
+    space = rw.Space.parse({"k": rw.Int(1, 1024, log=True)})
+    density = kde._Density(space, [{"k": 8}] * 30)
+    drawn = Counter(density.draw(np.random.default_rng(seed))["k"] for seed in range(3000))
+    assert drawn[8] > 0.1 * drawn.total()
+    assert max(range(1, 1025), key=lambda k: density.log_of({"k": k})) == 8
+    assert 7 < np.exp(np.mean(np.log(list(drawn.elements())))) < 9
+
+
+def test_the_densities_of_a_kde_add_up_to_one():
+    space = rw.Space.parse({"x": rw.Float(0.0, 1.0), "kind": ["a", "b", "c"]})
+    places = [{"x": 0.02, "kind": "a"}, {"x": 0.9, "kind": "b"}, {"x": 0.5, "kind": "a"}]
+    density = kde._Density(space, places)
+    xs = (np.arange(2000) + 0.5) / 2000
+    total = sum(
+        np.mean([math.exp(density.log_of({"x": float(x), "kind": kind})) for x in xs])
+        for kind in "abc"
+    )
+    assert total == pytest.approx(1, abs=1e-3)
+
+
+def test_what_failed_is_never_good_for_a_kde():
+    history = ListHistory(LINE)
+    for x in np.linspace(0.0, 1.0, 50):
+        history.add({"x": float(x)}, float(x), failed=bool(x > 0.15))
+    good, bad = KDE(good=0.5)._split(LINE, history)
+    assert max(config["x"] for config in good) <= 0.15
+    assert min(config["x"] for config in bad) > 0.15
+
+
+def test_who_was_left_behind_is_bad_for_a_kde():
+    class Levels(ListHistory):
+        levels = (1.0, 3.0)
+
+    history = Levels(LINE)
+    for x in np.linspace(0.0, 1.0, 20):
+        history.add({"x": float(x)}, *((x, x, x) if x < 0.5 else (x,)))
+    good, bad = KDE()._split(LINE, history)
+    assert (len(good), len(bad)) == (3, 17)
+    assert max(config["x"] for config in bad) == 1.0
+
+
 def test_a_failed_fit_is_told_and_the_proposal_is_random(monkeypatch):
     gaussian = pytest.importorskip("rungwise.searchers.gaussian", exc_type=ImportError)
+    times = iter(range(1, 100))
 
     def broken(*_):
-        raise RuntimeError("not positive definite")
+        raise RuntimeError(f"not positive definite, order {next(times)}")
 
+    monkeypatch.setattr(telling, "_told", set())
     monkeypatch.setattr(gaussian.Gaussian, "fitted", broken)
     history = ListHistory(LINE)
     for x in np.linspace(0, 1, 15):

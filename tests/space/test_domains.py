@@ -11,6 +11,21 @@ from hypothesis import strategies as st
 from rungwise.errors import SpaceError
 from rungwise.space import Choice, Float, Int
 
+
+@given(st.data())
+def test_a_place_is_one_that_gives_the_value(data):
+    domain = data.draw(
+        st.one_of(
+            ints().filter(lambda domain: domain.high < 2**40),
+            st.integers(1, 9).map(lambda n: Choice(list(range(n)), ordered=True)),
+        )
+    )
+    value = domain.at(data.draw(st.floats(0.0, 1.0, exclude_max=True)))
+    assert 0 <= domain.place(value) < 1
+    if domain.size < 2**20:  # beyond, neighbours are closer than floats
+        assert domain.at(domain.place(value)) == value
+
+
 positions = st.floats(0.0, 1.0, exclude_max=True)
 bounds = st.floats(-1e300, 1e300)
 scalars = st.one_of(

@@ -8,21 +8,27 @@ from typing import Any
 import numpy as np
 
 from rungwise.core.checks import whole
-from rungwise.errors import SpaceError
+from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.searchers.base import History
 from rungwise.searchers.random import RandomSearcher
 from rungwise.space import Space
 
+BITS = 30
+"""How many binary digits a coordinate has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sobol:
-    """The points of Sobol's sequence, shifted at random; trial n gets point n.
+    """The points of Sobol's sequence, moved at random; trial n gets point n.
+
+    What is moved are binary digits (a digital shift), so that the points stay as evenly spread as
+    they are.
 
     Where a point is forbidden, or its configuration was drawn before in a finite space, a random
     one takes its place. Weights and priors of a space are not followed: quasi-random is uniform.
 
     Args:
-        seed: by how much the sequence is shifted (modulo 1, in each dimension).
+        seed: which digits change, in each dimension.
     """
 
     seed: int = 0
@@ -46,14 +52,24 @@ class Sobol:
                 return config
         return RandomSearcher().propose(space, history, rng)
 
+    def check(self, space: Space) -> None:
+        """Whether there are points of so many dimensions; an error tells if not."""
+        from scipy.stats import qmc  # noqa: PLC0415
+
+        free = sum(parameter.domain.size != 1 for parameter in space.parameters)
+        if free > qmc.Sobol.MAXDIM:
+            rule = f"Sobol's sequence has at most {qmc.Sobol.MAXDIM:,} dimensions"
+            raise InvalidArgumentError("the number of parameters", free, rule)
+
     def _point(self, number: int, dimensions: int) -> list[float]:
         from scipy.stats import qmc  # noqa: PLC0415 - a second of import that few studies need
 
-        sequence = qmc.Sobol(dimensions, scramble=False)
+        sequence = qmc.Sobol(dimensions, scramble=False, bits=BITS)
         if number:
             sequence.fast_forward(number)
-        shift = np.random.default_rng([self.seed, dimensions]).random(dimensions)
-        point: list[float] = ((sequence.random(1)[0] + shift) % 1.0).tolist()
+        digits = (sequence.random(1)[0] * 2**BITS).astype(np.int64)
+        shift = np.random.default_rng([self.seed, dimensions]).integers(2**BITS, size=dimensions)
+        point: list[float] = (((digits ^ shift) + 0.5) / 2**BITS).tolist()
         return point
 
 
