@@ -502,6 +502,11 @@ def test_points_are_those_of_the_levels_the_highest_first():
     ]  # fmt: skip
     assert [trial.id for trial in seen.pending] == [2]
     assert seen.scores.argmax() == 1
+    history_of_failure = Levels(LINE)
+    history_of_failure.add({"x": 0.1}, 5.0, 4.0, failed=True)  # at 1, on its way to 3
+    failed = gather(history_of_failure, limit=9)
+    assert failed.levels.tolist() == [3.0, 1.0]
+    assert np.ptp(failed.scores) == 0
     assert len(gather(history, limit=2)) == 2
     # The last report of every trial comes before the last but one of any.
     assert gather(history, limit=100, every=True).levels.tolist() == [4, 2, 1, 1, 3, 2, 1]

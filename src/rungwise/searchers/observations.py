@@ -89,26 +89,27 @@ def gather(history: History, *, limit: int, every: bool = False) -> Observations
     """The reports at the levels where trials are compared, the highest levels first.
 
     A trial that has not come to any level yet is taken where it is. A failed one is the worst
-    wherever it has been. Of more points than the limit the lowest levels are left out first, and
-    the oldest of a level; with all reports, the earliest of each trial.
+    wherever it has been, and at the next level. Of more points than the limit the lowest levels are
+    left out first, and the oldest of a level; with all reports, the earliest of each trial.
 
     Args:
         history: of the study.
         limit: how many points at most.
         every: take all reports, also those between levels.
     """
-    levels = list(history.levels)
-    lowest = min(levels)
+    levels = sorted(history.levels)
     points: list[tuple[int, float, int, Observed, float]] = []
     pending: list[Observed] = []
     for trial in history:
         resources, losses = trial.resources, trial.losses
         found = list(zip(resources, losses, strict=True)) if every else _at_levels(trial, levels)
-        if not found and resources:
-            found = [(resources[-1], losses[-1])]
         if trial.failed:
-            # However good it looked before: who proposes more of its kind gets more failures.
-            found = [(resource, math.inf) for resource, _ in found or [(lowest, math.inf)]]
+            # Where it has been and where it was heading for, however good it looked before: who
+            # proposes more of its kind gets more failures.
+            ahead = [level for level in levels if not resources or level > resources[-1]][:1]
+            found = [(resource, math.inf) for resource in (*(r for r, _ in found), *ahead)]
+        elif not found and resources:
+            found = [(resources[-1], losses[-1])]
         if not found:
             pending.append(trial)
         # Of all reports, the last of every trial come before the last but one of any.

@@ -129,7 +129,7 @@ def searcher(text: str, argument: str = "--searcher") -> Searcher:
 
     Example:
         >>> searcher("gp:startup=20,points=200")
-        GP(startup=20, fit_points=100, points=200, candidates=600, reports='rungs')
+        GP(startup=20, fit_points=100, points=200, candidates=600, reports='rungs', aim='rung')
         >>> searcher("grid:7")
         Grid(points=7, seed=0)
     """
@@ -139,6 +139,8 @@ def searcher(text: str, argument: str = "--searcher") -> Searcher:
     options: dict[str, Any] = {}
     for place, part in enumerate(written.split(",") if written else ()):
         key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not part.strip():
+            raise InvalidArgumentError(argument, text, "there must be an option beside each comma")
         if not equals:
             if place >= len(known):
                 raise InvalidArgumentError(argument, text, _has(name, kind))
