@@ -8,7 +8,7 @@ from rungwise.benchmarks import installed
 from rungwise.cli.console import grid, out, progress
 from rungwise.reproduction import Settings, reproduce
 from rungwise.reproduction.outcomes import everything
-from rungwise.reproduction.results import Row, Section
+from rungwise.reproduction.results import Section
 
 TABLE, EXPERIMENT, PROTOCOL = "fashion-nas", "table1", "ours"
 CHANCE = "random"
@@ -72,15 +72,20 @@ def _saved(section: Section) -> str:
     told = f"saved {_time(saved)} of" if saved >= 0 else f"took {_time(-saved)} more than"
     return (
         f"PASHA {told} ASHA's {_time(asha.seconds.mean)}, "
-        f"{_points(asha, pasha)}. `rungwise reproduce` runs the paper's whole evaluation."
+        f"{_points(section)}. `rungwise reproduce` runs the paper's whole evaluation."
     )
 
 
-def _points(asha: Row, pasha: Row) -> str:
-    by = 100 * (pasha.final.mean - asha.final.mean)
+def _points(section: Section) -> str:
+    rows = {row.method: row for row in section.rows}
+    by = 100 * (rows["pasha"].final.mean - rows["asha"].final.mean)
     if abs(by) < 0.005:
         return "and its architectures are as good"
-    return f"and its architectures are {abs(by):.2f} points {'better' if by > 0 else 'worse'}"
+    if by > 0:
+        return f"and its architectures are {by:.2f} points better on average"
+    lost = any(rival.method == "asha" for rival in section.ahead)
+    sure = "more than" if lost else "within"
+    return f"and its architectures are {-by:.2f} points worse, {sure} a standard error"
 
 
 def _time(seconds: float) -> str:
