@@ -17,7 +17,7 @@ import pytest
 
 import rungwise as rw
 from rungwise.cli import demo_recorded, digits
-from rungwise.reproduction import Figure
+from rungwise.reproduction.results import Figure, Rival
 
 pytest.importorskip("sklearn")
 
@@ -235,8 +235,7 @@ def by_name(section, name):
         (
             8480.0,
             0.7,
-            "took 2.2 h more than ASHA's 8.0 min, and its architectures are 10.00 points worse, "
-            "more than a standard error.",
+            "took 2.2 h more than ASHA's 8.0 min, and its architectures are 10.00 points worse, more",
         ),
         (480.0, 0.79, "its architectures are 1.00 points worse, within a standard error."),
     ],
