@@ -235,7 +235,7 @@ def by_name(section, name):
         (
             8480.0,
             0.7,
-            "took 2.2 h more than ASHA's 8.0 min, and its architectures are 10.00 points worse, more",
+            "took 2.2 h more than ASHA's 8.0 min, and its architectures are 10.00 points worse, ",
         ),
         (480.0, 0.79, "its architectures are 1.00 points worse, within a standard error."),
     ],
