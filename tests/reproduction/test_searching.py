@@ -110,7 +110,7 @@ def test_without_optuna_its_rows_are_left_out_and_told(folder, monkeypatch):
 
 
 def test_an_extra_is_there_if_its_package_is(monkeypatch):
-    monkeypatch.setattr(extras, "PACKAGES", {"bo": "json", "optuna": "no_such_package"})
+    monkeypatch.setattr(extras, "PACKAGES", {"bo": ["json"], "optuna": ["no_such_package"]})
     assert extras.is_there("")
     assert extras.is_there("bo")
     assert not extras.is_there("optuna")

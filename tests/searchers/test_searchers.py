@@ -13,7 +13,7 @@ import pytest
 import rungwise as rw
 from rungwise.core.proposing import is_repeatable, is_slow
 from rungwise.schedulers import documents as recipes
-from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol, candidates, kde, telling
+from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol, candidates, gp, kde, telling
 from rungwise.searchers.candidates import fresh, neighbour
 from rungwise.searchers.gp import log_expected_improvement
 from rungwise.searchers.observations import Features, gather, normal_scores
@@ -247,6 +247,20 @@ def test_a_gp_learns_from_the_highest_level_with_enough_reports():
     assert lateness(24) > 0.8
 
 
+def test_a_gp_does_not_aim_where_only_failures_were_heading_for():
+    bo()
+
+    class Levels(ListHistory):
+        levels = (1.0, 3.0)
+
+    history = Levels(LINE)
+    for number, x in enumerate(np.linspace(0.02, 0.98, 30)):
+        history.add({"x": float(x)}, abs(x - 0.3), failed=number % 2 == 1)
+    seen = gather(history, limit=100)
+    judge = gp._Judge(LINE, history, seen, fit_points=100, enough=10)
+    assert judge._here == judge._time(1.0)
+
+
 def test_a_gp_may_aim_at_the_ceiling_where_few_have_been():
     """Early losses point left; the six that came to the ceiling, too few for a rung, right."""
     bo()
@@ -338,6 +352,11 @@ def test_options_and_inactive_parameters_set_configurations_apart():
     space = rw.Space.parse({"x": rw.Float(0.0, 1.0), "kind": ["a", "b"]})
     ranked = [{"x": 0.5, "kind": "a"}, {"x": 0.5, "kind": "b"}]
     assert candidates.apart(space, ranked, [{"x": 0.5, "kind": "a"}], 1) == ranked[1:]
+    space = conditional_space()
+    rng = np.random.default_rng(0)
+    found = [space.sample(rng) for _ in range(50)]
+    other = next(config for config in found if config.keys() != found[0].keys())
+    assert candidates.apart(space, [found[0], other], [found[0]], 1) == [other]
 
 
 def test_a_kde_draws_where_its_density_is():
@@ -361,13 +380,44 @@ def test_the_densities_of_a_kde_add_up_to_one():
     assert total == pytest.approx(1, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("domain", "value"),
+    [
+        (Int(0, 1), 1), (Int(1, 8), 3), (Int(1, 200, log=True), 1), (Int(1, 200, log=True), 150),
+        (Choice(["s", "m", "l"], ordered=True), "m"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("count", [1, 20, 400])
+def test_whole_numbers_and_ordered_options_have_their_share_of_a_density(domain, value, count):
+    density = kde._Density(Space.parse({"k": domain}), [{"k": value}] * count)
+    shares = [
+        (high - low) * math.exp(density.log_of({"k": one}))
+        for one in domain.values()
+        for low, high in [domain.cell(one)]
+    ]
+    assert sum(shares) == pytest.approx(1, abs=1e-4)  # what is reflected thrice is left out
+    drawn = Counter(density.draw(np.random.default_rng(seed))["k"] for seed in range(400))
+    assert len(drawn) > 1  # never stuck on one
+
+
+def test_what_a_centre_lacks_is_uniform_around_it():
+    space = conditional_space()
+    rng = np.random.default_rng(0)
+    found = [space.sample(rng) for _ in range(200)]
+    without = [config for config in found if config.keys() != found[0].keys()]
+    drawn = [space.key(kde._Density(space, without[:9]).draw(rng)) for _ in range(20)]
+    assert drawn  # legal, whatever is active
+    density = kde._Density(space, without[:9])
+    assert all(math.isfinite(density.log_of(config)) for config in found)
+
+
 def test_what_failed_is_never_good_for_a_kde():
     history = ListHistory(LINE)
     for x in np.linspace(0.0, 1.0, 50):
         history.add({"x": float(x)}, float(x), failed=bool(x > 0.15))
     good, bad = KDE(good=0.5)._split(LINE, history)
+    assert (len(good), len(bad)) == (4, 46)  # half of those that did not fail
     assert max(config["x"] for config in good) <= 0.15
-    assert min(config["x"] for config in bad) > 0.15
 
 
 def test_who_was_left_behind_is_bad_for_a_kde():

@@ -135,6 +135,13 @@ class Card:
             raise TableError("card", document, rule)
         return cls(**document)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known about it, without full stops: ``notes`` of the details."""
+        notes = self.details.get("notes")
+        known = notes if isinstance(notes, list) else ()
+        return tuple(note.rstrip(".") for note in known if isinstance(note, str))
+
     def search_space(self) -> Space | None:
         """The search space, None if there is none."""
         return None if self.space is None else Space.from_json(self.space)
@@ -162,9 +169,8 @@ def _space(space: Any) -> Mapping[str, Any] | None:
     """The document of a space, known to be readable."""
     if space is None:
         return None
-    if isinstance(space, Space):
-        return space.to_json()
-    return cast("Mapping[str, Any]", _plain("space", Space.from_json(space).to_json()))
+    known = space if isinstance(space, Space) else Space.from_json(space)
+    return cast("Mapping[str, Any]", _plain("space", known.to_json()))
 
 
 def _plain(name: str, value: Any) -> Any:

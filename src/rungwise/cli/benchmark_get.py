@@ -111,8 +111,8 @@ def _show(names: Sequence[str], folder: Path, before: Mapping[str, Card | None])
         told = _replaced(before[card.name], card) if card.name in before else ""
         if told:
             console.print(line(f"{told}."), soft_wrap=True)
-    for note in dict.fromkeys(note for card in cards for note in card.details.get("notes", ())):
-        whose = [card.name for card in cards if note in card.details.get("notes", ())]
+    for note in dict.fromkeys(note for card in cards for note in card.notes):
+        whose = [card.name for card in cards if note in card.notes]
         of = "all" if len(whose) == len(cards) else ", ".join(whose)
         console.print(line(f"Note ({of}): {note}."), soft_wrap=True)
     there = ""

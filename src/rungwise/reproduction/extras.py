@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from rungwise.searchers import GP, OptunaSearcher
 from rungwise.searchers.checking import is_there as module_is_there
 
-PACKAGES: Mapping[str, str] = {"bo": "botorch", "optuna": "optuna"}
-"""The package that an extra of rungwise brings."""
+PACKAGES: Mapping[str, Sequence[str]] = {
+    extra: modules for extra, *modules in (GP.needs, OptunaSearcher.needs)
+}
+"""The modules that an extra of rungwise brings."""
 
 
 def is_there(extra: str) -> bool:
     """Whether an extra is installed; no extra always is."""
-    return not extra or module_is_there(PACKAGES[extra])
+    return not extra or all(map(module_is_there, PACKAGES[extra]))

@@ -191,7 +191,7 @@ def _lcbench_notes(sections: Sequence[Section]) -> Iterable[str]:
 
 def _lcbench_losses(sections: Sequence[Section]) -> Iterable[str]:
     """The losses of single data sets, counted: the same rules as in every other table."""
-    surely = wording.surely(_row(sections[0], "pasha").n)
+    surely = wording.surely(min(_row(section, "pasha").n for section in sections))
     names = {
         "PASHA takes longer than ASHA": [
             one for one in sections if (_row(one, "pasha").speedup or 1.0) < 1

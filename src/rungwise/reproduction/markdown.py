@@ -100,7 +100,7 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
         form = (_shape(card), card.metric, card.final_metric)
         forms.setdefault(form, []).append(card.name)
     together = [
-        (_together(names), f"LCBench, {counted(len(names), 'data set')}", *form)
+        (_together(names, len(forms) == 1), f"LCBench, {counted(len(names), 'data set')}", *form)
         for form, names in forms.items()
     ]
     yield from _table(head, [*lines, *together])
@@ -111,7 +111,7 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
     remarks = {card.name: " ".join(reproduction.remarks[card.name]) for card in several}
     for text in dict.fromkeys(remarks.values()):
         names = [name for name, said in remarks.items() if said == text]
-        yield f"- {_together(names)}: {_cell(text)}"
+        yield f"- {_together(names, len(names) > len(several) / 2)}: {_cell(text)}"
     yield ""
 
 
@@ -119,9 +119,12 @@ def _shape(card: Card) -> str:
     return f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}"
 
 
-def _together(names: Sequence[str]) -> str:
-    """Some data sets of LCBench; many of them are called by what they have in common."""
-    return ", ".join(f"`{name}`" for name in names) if len(names) < 4 else f"`{LCBENCH}…`"
+def _together(names: Sequence[str], usual: bool) -> str:  # noqa: FBT001 - told at its calls
+    """Some data sets of LCBench; those that are as usual are called by what they share."""
+    if usual and len(names) > 3:
+        return f"`{LCBENCH}…`"
+    listed = ", ".join(f"`{name}`" for name in names[:3])
+    return listed if len(names) < 4 else f"{listed} and {len(names) - 3} others"
 
 
 def _in_short(reproduction: Reproduction) -> Iterator[str]:

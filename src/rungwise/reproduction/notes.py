@@ -113,7 +113,7 @@ def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, .
         remarks.append(f"The table has {card.rows} configurations: each is drawn once.")
     if part_of(card):
         remarks.append(part_of(card))
-    remarks += [f"From its card: {note}." for note in card.details.get("notes", ())]
+    remarks += [f"From its card: {note}." for note in card.notes]
     report = report_of(card)
     if report.turned:
         remarks.append("The table has errors; what is told is 1 − error.")

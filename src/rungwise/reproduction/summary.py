@@ -56,10 +56,10 @@ def _counted(name: str, sections: Sequence[Section]) -> str:
     names = Counter(rival.method for section in members for rival in section.rivals)
     if not names:
         return ""
+    surely = wording.surely(min(row.n for section in members for row in section.rows))
     labels = {row.method: row.label for section in members for row in section.rows}
     told = ", ".join(f"{labels[method]} ({count})" for method, count in names.most_common())
     return (
         f"{EXPERIMENTS[name].title}: in less time than PASHA and not worse "
-        f"{wording.surely(members[0].rows[0].n)}, counted over {counted(len(members), 'table')} "
-        f"(benchmarks × protocols): {told}."
+        f"{surely}, counted over {counted(len(members), 'table')} (benchmarks × protocols): {told}."
     )

@@ -135,7 +135,8 @@ class _Judge:
         levels = history.levels
         self._log_top = np.log(levels[-1] / levels[0]) if levels[-1] > levels[0] else 1.0
         self._low = levels[0]
-        counts = [(level, (seen.levels == level).sum()) for level in levels]
+        sound = np.array([not trial.failed for trial in seen.trials])
+        counts = [(level, (sound & (seen.levels == level)).sum()) for level in levels]
         self._here = self._time(max([level for level, n in counts if n >= enough] or [levels[0]]))
         inputs = np.column_stack(
             [

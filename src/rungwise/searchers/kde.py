@@ -17,8 +17,11 @@ from rungwise.searchers.observations import Floats
 from rungwise.searchers.random import RandomSearcher
 from rungwise.space import Choice, Space
 
-UNLIKE = 0.1
-"""The density of a value next to a configuration whose parameter is inactive, and the reverse."""
+TURNS = (-2, 0, 2)
+"""A point reflected at 0 and at 1 comes back to itself, moved by 2; further away is nothing."""
+
+TINY = 1e-300
+"""For logarithms of what is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class KDE:
     third of all proposals is random, so that no region is shut out for good.
 
     Args:
-        good: the share of the reports at a level that counts as good.
+        good: the share of the finite losses at a level that counts as good.
         candidates: how many draws the best is chosen from.
         random: the share of random proposals.
 
@@ -65,17 +68,23 @@ class KDE:
     def _split(self, space: Space, history: History) -> tuple[list[Any], list[Any]] | None:
         """(good, bad) configurations of the highest level with enough reports."""
         enough = len(space.parameters) + 2
+        lowest = min(history.levels)
         for level in sorted(history.levels, reverse=True):
             losses = [(_loss_at(trial, level), trial.id, trial) for trial in history]
             told = sorted(entry for entry in losses if not math.isnan(entry[0]))
             finite = sum(loss < math.inf for loss, *_ in told)
             # What failed is never good, however few others there are.
-            count = min(max(enough, math.ceil(self.good * len(told))), finite)
+            count = min(max(enough, math.ceil(self.good * finite)), finite)
             if finite >= enough and len(told) >= 2 * enough:
                 configs = [trial.config for *_, trial in told]
-                # Who told something and has not come here is worse by selection. Without them a
-                # rung of survivors, all alike, would say that the best lies away from all.
-                behind = [t.config for loss, _, t in losses if math.isnan(loss) and t.resources]
+                # Who came to a rung and not to this one is worse by selection, but for a few that
+                # are on their way. Without them a rung of survivors, all alike, would say that
+                # the best lies away from all.
+                behind = [
+                    trial.config
+                    for loss, _, trial in losses
+                    if math.isnan(loss) and trial.resources and trial.resources[-1] >= lowest
+                ]
                 if bad := [*configs[count:], *behind]:
                     return configs[:count], bad
         return None
@@ -95,9 +104,10 @@ def _loss_at(trial: Observed, level: float) -> float:
 class _Density:
     """A product of kernels around each configuration, and a uniform part that counts as one more.
 
-    Kernels are normal for numbers, in the positions of their domains and reflected at the bounds;
-    an option keeps most of its weight. Without the uniform part a ratio of two densities would be
-    largest far from everything, where both are next to nothing.
+    Kernels are normal for numbers and ordered options, in the positions of their domains and
+    reflected at the bounds; other options keep most of their weight, and a parameter that the
+    centre lacks is uniform. Without the uniform part a ratio of two densities would be largest far
+    from everything, where both are next to nothing.
     """
 
     def __init__(self, space: Space, configs: list[Any]) -> None:
@@ -106,10 +116,26 @@ class _Density:
         self._places = np.array([self._place(config) for config in configs])
         # Scott's rule, for each dimension by itself; but n points do not tell places apart that
         # are closer than 1/(n + 1), and with narrower kernels it would settle on the first good
-        # place and draw nothing else any more (TPE has the same bound).
-        spread = np.nan_to_num(np.nanstd(_seen(self._places), axis=0), nan=0.3)
+        # place and draw nothing else any more (TPE has the same bound). Nor may a kernel vanish
+        # within a whole number.
+        spread = np.nanstd(_seen(self._places), axis=0)
         factor = len(configs) ** (-1 / (4 + len(space.parameters)))
-        self._widths: Floats = np.maximum(spread * factor, 1 / (len(configs) + 1))
+        least = [max(1 / (len(configs) + 1), self._cell(p) / 2) for p in space.parameters]
+        self._widths: Floats = np.maximum(spread * factor, least)
+
+    def _place(self, config: Any) -> list[float]:
+        return [
+            parameter.domain.place(config[parameter.name]) if parameter.name in config else np.nan
+            for parameter in self._space.parameters
+        ]
+
+    def _cell(self, parameter: Any) -> float:
+        """How wide the part of a whole number is, on average; 0 for a continuum."""
+        name, domain = parameter.name, parameter.domain
+        if domain.size is None:
+            return 0.0
+        cells = [domain.cell(config[name]) for config in self._configs if name in config]
+        return float(np.mean([high - low for low, high in cells])) if cells else 0.0
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
         """A legal configuration from near one of those; forbidden ones are drawn again."""
@@ -135,40 +161,48 @@ class _Density:
         return self._space.sample(rng)
 
     def log_of(self, config: Any) -> float:
-        """The logarithm of the density."""
-        at = self._place(config)
+        """The logarithm of the density, in the positions of numbers and over options."""
         kernels = np.zeros(len(self._configs))
         uniform = 0.0
         for position, parameter in enumerate(self._space.parameters):
-            domain, here, there = parameter.domain, at[position], self._places[:, position]
-            size = domain.size or 0
-            if size == 1 or np.isnan(here):
-                # What only one of two has sets them apart, as options do.
-                kernels += 0.0 if size == 1 else np.where(np.isnan(there), 0.0, np.log(UNLIKE))
-            elif _loose(domain):
+            domain, there = parameter.domain, self._places[:, position]
+            if domain.size == 1 or parameter.name not in config:
+                continue  # what a configuration lacks follows from what it has
+            value, lacking = config[parameter.name], np.isnan(there)
+            if _loose(domain):
+                size = domain.size or 1
                 loose = _looseness(size, len(self._configs))
                 same, other = np.log(1 - loose + loose / size), np.log(loose / size)
-                kernels += np.where(here == there, same, other)
+                kernels += np.select(
+                    [lacking, domain.place(value) == there], [-np.log(size), same], other
+                )
                 uniform -= np.log(size)
             else:
-                near = _log_normal(here, there, float(self._widths[position]))
-                kernels += np.where(np.isnan(there), np.log(UNLIKE), near)
+                width = float(self._widths[position])
+                near = _log_normal(domain, value, np.where(lacking, 0.5, there), width)
+                kernels += np.where(lacking, 0.0, near)
         total = np.logaddexp.reduce(np.append(kernels, uniform))
         return float(total - np.log(len(self._configs) + 1))
 
-    def _place(self, config: Any) -> list[float]:
-        return [
-            parameter.domain.place(config[parameter.name]) if parameter.name in config else np.nan
-            for parameter in self._space.parameters
-        ]
 
+def _log_normal(domain: Any, value: Any, there: Floats, width: float) -> Floats:
+    """A normal density around each centre, with what lies beyond 0 and 1 reflected.
 
-def _log_normal(here: float, there: Floats, width: float) -> Floats:
-    """A normal density around each centre, with what lies beyond 0 and 1 reflected."""
-    images = np.stack([here - there, -here - there, 2 - here - there])
-    gaps: Floats = -0.5 * (images / width) ** 2
-    found: Floats = np.logaddexp.reduce(gaps, axis=0) - np.log(width * np.sqrt(2 * np.pi))
-    return found
+    Of whole numbers and ordered options it is the mean over the part of the range that is theirs.
+    """
+    if domain.size is None:
+        here = domain.place(value)
+        images = np.stack([side * here + turn - there for turn in TURNS for side in (1, -1)])
+        gaps: Floats = -0.5 * (images / width) ** 2
+        found: Floats = np.logaddexp.reduce(gaps, axis=0) - np.log(width * np.sqrt(2 * np.pi))
+        return found
+    from scipy.special import ndtr  # noqa: PLC0415 - an import that few studies need
+
+    low, high = domain.cell(value)
+    ends = [(low + turn, high + turn) for turn in TURNS] + [(t - high, t - low) for t in TURNS]
+    shares = [ndtr((b - there) / width) - ndtr((a - there) / width) for a, b in ends]
+    share: Floats = np.log(np.maximum(np.sum(shares, axis=0), TINY) / (high - low))
+    return share
 
 
 def _loose(domain: Any) -> bool:

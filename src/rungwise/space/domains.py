@@ -135,11 +135,18 @@ class Int:
         return _unit(self, value)
 
     def place(self, value: Any) -> float:
-        """A position in [0, 1) that ``at`` gives a legal value for, in the middle of its part."""
+        """A position in [0, 1) that ``at`` gives a legal value for, well within its part."""
+        return self._place(value)
+
+    def cell(self, value: Any) -> tuple[float, float]:
+        """From where to where ``at`` gives a legal value."""
+        return self._place(value - 0.5), self._place(value + 0.5)
+
+    def _place(self, number: float) -> float:
         if self.log:
             low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
-            return (math.log(value) - low) / (high - low)
-        return float(value - self.low + 0.5) / self.size
+            return (math.log(number) - low) / (high - low)
+        return (number - self.low + 0.5) / self.size
 
     def accept(self, name: str, value: Any) -> int:
         """The value as an int; 3.0 is taken for 3."""
@@ -213,6 +220,10 @@ class Choice:
     def place(self, value: Any) -> float:
         """A position in [0, 1) that ``at`` gives an option for, in the middle of its part."""
         return (self.index(value) + 0.5) / len(self.options)
+
+    def cell(self, value: Any) -> tuple[float, float]:
+        """From where to where ``at`` gives an option."""
+        return self.index(value) / len(self.options), (self.index(value) + 1) / len(self.options)
 
     def index(self, value: Scalar) -> int:
         """The position of an option."""

@@ -15,10 +15,10 @@ from weakref import WeakSet
 
 from rungwise.core.proposing import Config, Proposals
 
-MOMENT = 1.0
+MOMENT = 3.0
 """Seconds that the end of a study waits for a proposal that nobody needs any more."""
 
-LAST_MOMENT = 3.0
+LAST_MOMENT = MOMENT
 """Seconds that the end of the process waits for such proposals."""
 
 
@@ -67,8 +67,9 @@ class Ahead:
         # Models set filters of warnings aside and put them back, and so may the study's own
         # thread meanwhile: what is left then is anybody's. Filters belong to the whole process.
         if warnings.filters != self._filters:
-            warnings.resetwarnings()  # also makes Python look at the filters anew
             warnings.filters = self._filters
+            with warnings.catch_warnings():
+                pass  # makes Python look at the filters anew
 
     def _begin(self, number: int) -> None:
         if not self._proposals.ahead(number):
