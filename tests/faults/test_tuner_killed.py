@@ -38,7 +38,7 @@ def test_kills_do_not_change_what_a_slow_searcher_proposes(
     """It is asked one trial ahead; what it was to be shown then is found again in the log."""
     monkeypatch.setattr(rw.searchers.KDE, "slow", True, raising=False)
     scene = Scene(launcher, tmp_path)
-    options = {"searcher": "slow", "seed": 5, "workers": 1, **SIZE}
+    options = {"searcher": "slow", "seed": 5, "workers": 1, **SIZE, "trials": 48}
     try:
         assert killed_until_done(scene, random.Random(5), 8, **options) == 8  # noqa: S311
         engine = scene.assert_sound()

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rungwise.space import Choice, Space
+from rungwise.space import Space
+from rungwise.space.domains import is_unordered
 
 PAIRS = 2**20
 """How many distances are held at a time: 8 MiB of them."""
@@ -35,7 +36,7 @@ class Nearest:
     def __init__(self, space: Space, configs: Sequence[Mapping[str, Any]]) -> None:
         self._space = space
         self._recorded = self._encoded(configs)
-        self._named = np.array([_is_named(parameter.domain) for parameter in space.parameters])
+        self._named = np.array([is_unordered(parameter.domain) for parameter in space.parameters])
 
     def rows(self, configs: Sequence[Mapping[str, Any]]) -> NDArray[np.int64]:
         """The row of the recorded configuration nearest to each of these."""
@@ -69,8 +70,3 @@ class Nearest:
                 apart = np.where(absent | missing, (absent != missing).astype(np.float64), apart)
             total += apart
         return total
-
-
-def _is_named(domain: Any) -> bool:
-    """Whether values of a domain are the same or not, and nothing between."""
-    return isinstance(domain, Choice) and not domain.ordered

@@ -8,7 +8,7 @@ from rungwise.searchers import GP, OptunaSearcher
 from rungwise.searchers.checking import is_there as module_is_there
 
 PACKAGES: Mapping[str, Sequence[str]] = {
-    extra: modules for extra, *modules in (GP.needs, OptunaSearcher.needs)
+    extra: modules for *modules, extra in (GP.needs, OptunaSearcher.needs)
 }
 """The modules that an extra of rungwise brings."""
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from rungwise.errors import SpaceError
 from rungwise.searchers.base import History
-from rungwise.space import Choice, Space
+from rungwise.space import Space
+from rungwise.space.domains import is_unordered
 
 WIDTHS = (0.02, 0.1, 0.3)
 """How far a number is moved, as a standard deviation in its range of 1."""
@@ -51,7 +52,7 @@ def neighbour(
             moved[name] = parameter.draw(rng)
         elif name == chosen or rng.random() < 0.1:
             domain = parameter.domain
-            loose = isinstance(domain, Choice) and not domain.ordered
+            loose = is_unordered(domain)
             moved[name] = (
                 domain.at(rng.random()) if loose else nudged(domain, config[name], width, rng)
             )
@@ -101,7 +102,7 @@ def _is_near(space: Space, config: Mapping[str, Any], other: Mapping[str, Any]) 
         name, domain = parameter.name, parameter.domain
         if name not in config:
             continue
-        if isinstance(domain, Choice) and not domain.ordered:
+        if is_unordered(domain):
             if domain.index(config[name]) != domain.index(other[name]):
                 return False
         elif abs(domain.unit(config[name]) - domain.unit(other[name])) >= NEAR:

@@ -22,8 +22,8 @@ def is_there(module: str) -> bool:
 def check_searcher(searcher: Any, space: Space) -> None:
     """Raise what a searcher would raise later.
 
-    Its class may say what it needs, ``needs = (extra, module, …)``: an extra of rungwise, and the
-    modules of it that must be there. A method ``check(space)`` may raise whatever else is
+    Its class may say what it needs, ``needs = (module, …, extra)``: the modules that must be there,
+    and the extra of rungwise that brings them. A method ``check(space)`` may raise whatever else is
     wrong. Searchers within it are checked as well.
 
     Args:
@@ -31,8 +31,8 @@ def check_searcher(searcher: Any, space: Space) -> None:
         space: where it is to search.
     """
     needs = getattr(type(searcher), "needs", None)
-    if needs is not None and not all(map(is_there, needs[1:])):
-        raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[0])
+    if needs is not None and not all(map(is_there, needs[:-1])):
+        raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[-1])
     check = getattr(searcher, "check", None)
     if callable(check):
         check(space)

@@ -54,7 +54,7 @@ class GP:
     """
 
     slow: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("bo", "botorch", "gpytorch", "torch")
+    needs: ClassVar[tuple[str, ...]] = ("botorch", "gpytorch", "torch", "bo")
 
     startup: int = 10
     fit_points: int = 100

@@ -15,7 +15,8 @@ from rungwise.searchers.base import History, Observed
 from rungwise.searchers.candidates import apart, fresh, nudged
 from rungwise.searchers.observations import Floats
 from rungwise.searchers.random import RandomSearcher
-from rungwise.space import Choice, Space
+from rungwise.space import Space
+from rungwise.space.domains import is_unordered
 
 TURNS = (-2, 0, 2)
 """A point reflected at 0 and at 1 comes back to itself, moved by 2; further away is nothing."""
@@ -148,7 +149,7 @@ class _Density:
                 domain = parameter.domain
                 if parameter.name not in centre:
                     config[parameter.name] = parameter.draw(rng)
-                elif _loose(domain):
+                elif is_unordered(domain):
                     stay = rng.random() < 1 - _looseness(domain.size or 1, len(self._configs))
                     config[parameter.name] = (
                         centre[parameter.name] if stay else domain.at(rng.random())
@@ -169,7 +170,7 @@ class _Density:
             if domain.size == 1 or parameter.name not in config:
                 continue  # what a configuration lacks follows from what it has
             value, lacking = config[parameter.name], np.isnan(there)
-            if _loose(domain):
+            if is_unordered(domain):
                 size = domain.size or 1
                 loose = _looseness(size, len(self._configs))
                 same, other = np.log(1 - loose + loose / size), np.log(loose / size)
@@ -203,11 +204,6 @@ def _log_normal(domain: Any, value: Any, there: Floats, width: float) -> Floats:
     shares = [ndtr((b - there) / width) - ndtr((a - there) / width) for a, b in ends]
     share: Floats = np.log(np.maximum(np.sum(shares, axis=0), TINY) / (high - low))
     return share
-
-
-def _loose(domain: Any) -> bool:
-    """Whether the options of a domain have no order."""
-    return isinstance(domain, Choice) and not domain.ordered
 
 
 def _looseness(options: int, points: int) -> float:

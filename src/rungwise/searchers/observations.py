@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from rungwise.searchers.base import History, Observed
 from rungwise.space import Choice, Space
+from rungwise.space.domains import is_unordered
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class Features:
 
 
 def _columns(domain: Any) -> int:
-    if isinstance(domain, Choice) and not domain.ordered and domain.size > 2:
+    if is_unordered(domain) and domain.size > 2:
         return domain.size
     return 0 if domain.size == 1 else 1
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from rungwise.errors import SpaceError
 from rungwise.space.scalars import Scalar, identity, is_number, is_scalar, plain
@@ -252,6 +252,11 @@ class Choice:
 
 
 Domain: TypeAlias = Float | Int | Choice
+
+
+def is_unordered(domain: Domain) -> TypeGuard[Choice]:
+    """Whether the values of a domain are options without an order: none is nearer than another."""
+    return isinstance(domain, Choice) and not domain.ordered
 
 
 def _check_range(domain: Float | Int) -> None:
