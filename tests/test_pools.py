@@ -29,7 +29,31 @@ def test_children_do_not_hear_of_interrupts():
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.3])
+@pytest.fixture
+def _usual():
+    """As in a terminal; a shell in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_usual")
+def test_an_interrupt_meanwhile_is_heard_afterwards():
+    steps = []
+
+    def interrupted():
+        with pools.deaf_children():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("within")
+        steps.append("behind")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert steps == ["within"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.3])
 def test_an_interrupt_of_a_whole_group_is_one_line(tmp_path, delay):
     command = [sys.executable, "-m", "rungwise", "reproduce", "--processes", "2", "--out", tmp_path]
     process = subprocess.Popen(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext
+from types import FrameType
 
 INTERRUPTED = 130
 """How a command ends that was interrupted, as shells tell it."""
@@ -25,17 +26,37 @@ def deaf_children() -> Iterator[None]:
     """Processes that are started within the block do not hear of Ctrl-C, from their first moment.
 
     It reaches the whole group, and an interpreter that is just importing would print a traceback.
+    So would one whose parent is interrupted before it has told its child what to do; the parent
+    itself hears of it at the end of the block.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     # Started within, it would lift the block for its starter as well.
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    with _held():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _held() -> Iterator[None]:
+    """An interrupt waits for the end of the block: a mask alone leaves it to another thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no handler of Python's runs here
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # None: it was not set from Python, and cannot be put back.
+        signal.signal(signal.SIGINT, signal.SIG_DFL if usual is None else usual)
+    if came and callable(usual):
+        usual(*came[0])
 
 
 def die_with_parent() -> None:
