@@ -12,9 +12,6 @@ from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext
 from types import FrameType
 
-INTERRUPTED = 130
-"""How a command ends that was interrupted, as shells tell it."""
-
 
 def fresh() -> SpawnContext:
     """How to start them: spawned, not forked, since a thread may hold a lock just now."""

@@ -136,6 +136,11 @@ class Card:
         return cls(**document)
 
     @property
+    def shape(self) -> str:
+        """``2,048 × 251 × 1``: rows, resources and seeds."""
+        return f"{self.rows:,} × {self.resources:,} × {len(self.seeds)}"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What is to be known about it, without full stops: ``notes`` of the details."""
         notes = self.details.get("notes")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rungwise.benchmarks import Card, installed, store
-from rungwise.cli.console import grid, out, progress
+from rungwise.cli.console import ending_when_interrupted, grid, out, progress
 from rungwise.cli.summary import line
 from rungwise.errors import RungwiseError
-from rungwise.pools import INTERRUPTED
 
 Source = Annotated[
     Path,
@@ -39,7 +37,7 @@ def convert(source: Source, into: Into = None, workers: Workers = 2) -> None:
     A source is read in one pass with little memory, and nothing is written unless all of it is
     sound.
     """
-    with _interruptible("what was written is whole, the same command makes the rest"):
+    with ending_when_interrupted("what was written is whole, the same command makes the rest"):
         _convert(source, into, workers)
 
 
@@ -48,23 +46,13 @@ def fetch(name: Name, into: Into = None, downloads: Downloads = None, workers: W
 
     A download that was interrupted goes on where it ended; a complete one is checked, and kept.
     """
-    with _interruptible("what came is kept, the same command goes on from there"):
+    with ending_when_interrupted("what came is kept, the same command goes on from there"):
         from rungwise.benchmarks import sources  # noqa: PLC0415 - few commands need the network
 
         with progress("downloading (MiB)") as tell:
             path = sources.fetch(name, into=downloads, on_progress=tell)
         out().print(f"{line(str(path))} is there, and is what it should be.", soft_wrap=True)
         _convert(path, into, workers)
-
-
-@contextmanager
-def _interruptible(advice: str) -> Iterator[None]:
-    """Ctrl-C ends the command with a line that says how things stand."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo(f"rungwise: interrupted; {advice}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _convert(source: Path, into: Path | None, workers: int) -> None:
@@ -85,16 +73,12 @@ def _card(folder: Path, name: str) -> Card | None:
         return None
 
 
-def _shape(card: Card) -> str:
-    return f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}"
-
-
 def _replaced(old: Card | None, new: Card) -> str:
     """What a benchmark stands in the place of, if that was another one; else nothing."""
     if old is None:
         return f"Replaced: {new.name}, whose card could not be read"
-    same = (_shape(old), old.metric, old.goal) == (_shape(new), new.metric, new.goal)
-    return "" if same else f"Replaced: {new.name} was {_shape(old)}, {old.metric}"
+    same = (old.shape, old.metric, old.goal) == (new.shape, new.metric, new.goal)
+    return "" if same else f"Replaced: {new.name} was {old.shape}, {old.metric}"
 
 
 def _show(names: Sequence[str], folder: Path, before: Mapping[str, Card | None]) -> None:
@@ -105,7 +89,7 @@ def _show(names: Sequence[str], folder: Path, before: Mapping[str, Card | None])
     for title in ("name", "rows × resources × seeds", "metric"):
         shown.add_column(title, overflow="fold")
     for card in cards:
-        shown.add_row(line(card.name), _shape(card), line(f"{card.metric} ({card.goal})"))
+        shown.add_row(line(card.name), card.shape, line(f"{card.metric} ({card.goal})"))
     console.print(shown)
     for card in cards:
         told = _replaced(before[card.name], card) if card.name in before else ""

@@ -6,10 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+INTERRUPTED = 130
+"""The exit code of a program that was interrupted."""
 
 PATIENCE = 2.0
 """Seconds after which a person wants to see progress."""
@@ -25,6 +29,20 @@ def out() -> Console:
 def grid(console: Console, title: str) -> Table:
     """A table that any log and any terminal can hold."""
     return Table(title=title, box=box.HEAVY_HEAD if console.is_terminal else box.ASCII)
+
+
+@contextmanager
+def ending_when_interrupted(state: str) -> Iterator[None]:
+    """Ctrl-C ends the command with a line that says how things stand.
+
+    Args:
+        state: how they stand, as a clause.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"rungwise: interrupted; {state}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager

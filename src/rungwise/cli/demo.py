@@ -13,7 +13,7 @@ from rich.text import Text
 
 from rungwise import views
 from rungwise.cli import demo_recorded, demo_simulated, digits
-from rungwise.cli.console import out, progress
+from rungwise.cli.console import INTERRUPTED, out, progress
 from rungwise.core.scheduling import Recipe
 from rungwise.counterfactual import Saving
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
@@ -120,7 +120,7 @@ def demo(
     except StudyInterrupted as interrupted:
         end = str(interrupted) if study else "Interrupted. With --study FILE it could go on."
         typer.echo(end, err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     recorded = demo_recorded.compared(talk=not (quiet or as_json))
     if as_json:
         typer.echo(json.dumps({**_figures(outcome), "recorded": demo_recorded.figures(recorded)}))

@@ -10,11 +10,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from rungwise.cli.console import ending_when_interrupted, progress
 from rungwise.cli.console import out as result_console
-from rungwise.cli.console import progress
 from rungwise.core.checks import one_of
 from rungwise.errors import InvalidArgumentError
-from rungwise.pools import INTERRUPTED
 from rungwise.reproduction import EXPERIMENTS, Reproduction, Settings
 from rungwise.reproduction import reproduce as run
 from rungwise.reproduction.experiments import ALL
@@ -145,7 +144,7 @@ def reproduce(
         everywhere=protocol == BOTH,
     )
     folder = None if out is None else _ready(out)
-    try:
+    with ending_when_interrupted("nothing was written"):
         with progress("simulating") as tell:
             found = run(
                 names,
@@ -156,9 +155,6 @@ def reproduce(
             )
         show(found, _screen())
         texts = {} if folder is None else _texts(found)
-    except KeyboardInterrupt:
-        typer.echo("rungwise: interrupted; nothing was written", err=True)
-        raise typer.Exit(INTERRUPTED) from None
     if folder is not None:
         for name, text in texts.items():
             _replace(folder / name, text)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rungwise.cli.console import out
+from rungwise.cli.console import INTERRUPTED, out
 from rungwise.cli.summary import as_line, document_of, line, print_leaderboard, print_summary
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
 from rungwise.scripts import script_of
@@ -19,9 +19,6 @@ from rungwise.specification.functions import is_reference
 from rungwise.storage.study_file import shown
 from rungwise.tuning import api
 from rungwise.tuning.result import TuningResult
-
-INTERRUPTED = 130
-"""The exit code of a program that was interrupted."""
 
 _TARGET = (
     "A study file (.yaml, .json), a training script (train.py, train.sh, any program), or a "

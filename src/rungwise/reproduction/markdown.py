@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rungwise.benchmarks.card import Card
 from rungwise.display.text import counted
 from rungwise.reproduction import summary, wording
 from rungwise.reproduction.experiments import EXPERIMENTS, shortest
@@ -88,7 +87,7 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
         (
             f"`{card.name}`",
             card.title,
-            _shape(card),
+            card.shape,
             card.metric,
             card.final_metric or f"{card.metric} at the end",
         )
@@ -97,7 +96,7 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
     several = [card for card in cards if card.name.startswith(LCBENCH)]
     forms: dict[tuple[str, str, str], list[str]] = {}
     for card in several:  # all alike, unless they were converted from different files
-        form = (_shape(card), card.metric, card.final_metric)
+        form = (card.shape, card.metric, card.final_metric)
         forms.setdefault(form, []).append(card.name)
     together = [
         (_together(names, len(forms) == 1), f"LCBench, {counted(len(names), 'data set')}", *form)
@@ -113,10 +112,6 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
         names = [name for name, said in remarks.items() if said == text]
         yield f"- {_together(names, len(names) > len(several) / 2)}: {_cell(text)}"
     yield ""
-
-
-def _shape(card: Card) -> str:
-    return f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}"
 
 
 def _together(names: Sequence[str], usual: bool) -> str:  # noqa: FBT001 - told at its calls

@@ -245,7 +245,7 @@ def _benchmarks(page: Page, reproduction: Reproduction) -> None:
         (
             card.name,
             card.title,
-            f"{card.rows:,} × {card.resources:,} × {len(card.seeds)}",
+            card.shape,
             card.metric,
             card.final_metric or f"{card.metric} at the end",
             card.licence,

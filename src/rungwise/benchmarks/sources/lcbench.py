@@ -304,8 +304,8 @@ def make_from_arrays(folder: Path) -> Iterator[Made]:
     known = np.isfinite(values).any(axis=(1, 2))
     if not known.any():
         raise TableError(str(path), Told("without a value"), "one at least must be finite")
+    notes = left_out(name for name, there in zip(sets, known, strict=True) if not there)
     for number in np.flatnonzero(known):
-        notes = left_out(name for name, there in zip(sets, known, strict=True) if not there)
         yield Made(
             card=_array_card(sets[number], notes, tested=finals is not None),
             values=values[number : number + 1],
