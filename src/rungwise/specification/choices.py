@@ -11,8 +11,8 @@ from rungwise import rankings, schedulers, searchers
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import InvalidArgumentError
 from rungwise.rankings import Ranking
+from rungwise.scalars import scalar
 from rungwise.searchers.base import Searcher
-from rungwise.specification.texts import scalar
 
 RANKINGS: Mapping[str, Callable[..., Ranking]] = {
     "noise": rankings.Noise,

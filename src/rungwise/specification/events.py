@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.specification.texts import MAX_DEPTH, MAX_VALUES, Step, scalar
+from rungwise.scalars import scalar
+from rungwise.specification.texts import MAX_DEPTH, MAX_VALUES, Step
 
 Fail = Callable[[int, str], InvalidArgumentError]
 

@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.errors import InvalidArgumentError, SpaceError
+from rungwise.scalars import scalar
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.space.documents import VERSION
 from rungwise.space.scalars import is_scalar
-from rungwise.specification.texts import Document, read, scalar
+from rungwise.specification.texts import Document, read
 
 _KINDS: Mapping[str, tuple[tuple[str, ...], Mapping[str, bool]]] = {
     "float": (("low", "high"), {"log": False}),

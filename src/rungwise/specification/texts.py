@@ -9,7 +9,6 @@ or an :class:`InvalidArgumentError` that names the file and, where known, the li
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,16 +22,6 @@ MAX_VALUES = 100_000
 """What a file may hold, with every alias counted in full: no study needs a tenth of it."""
 
 Step = str | int
-
-_WORDS: Mapping[str, bool | None] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
-_INT = re.compile(r"[-+]?[0-9]+")
-_OTHER_INT = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 @dataclass(frozen=True)
@@ -119,21 +108,6 @@ def parse(content: bytes, name: str, *, is_json: bool = False) -> Document:
     if document.data is None:
         raise InvalidArgumentError(name, Told("empty"), "it must hold something")
     return document
-
-
-def scalar(text: str) -> Any:
-    """An unquoted word of YAML: null, a truth value, a number or the text itself."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if _INT.fullmatch(text):
-        return int(text)
-    if _OTHER_INT.fullmatch(text):
-        return int(text, 0)
-    if _FLOAT.fullmatch(text):
-        return float(text)
-    if found := _NOT_FINITE.fullmatch(text):
-        return float("nan") if found[3] else float(f"{found[1]}inf")
-    return text
 
 
 def _of_json(text: str, name: str) -> Document:
