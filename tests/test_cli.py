@@ -106,7 +106,10 @@ def test_several_tables_in_one_file(tmp_path):
     ("arguments", "message"),
     [
         (["--eta", "1"], "eta is 1, but it must be a whole number of at least 2"),
-        (["--ranking", "nose"], "--ranking is 'nose', but its name must be one of noise"),
+        (
+            ["--ranking", "nose"],
+            "--ranking is 'nose', but did you mean 'noise'? its name must be one of noise",
+        ),
         (["--ranking", "soft"], "--ranking is 'soft', but it must be soft:EPSILON"),
         (["--ranking", "rbo:1,2,3"], "--ranking is 'rbo:1,2,3'"),
         (["--scheduler", "asha", "--ranking", "exact"], "it has no --ranking"),

@@ -126,7 +126,7 @@ def test_a_study_can_start_from_another(finished, tmp_path):
     [
         (
             ("--searcher", "gpp"),
-            "its name must be one of random, sobol, grid, kde, tpe, gp, optuna",
+            "did you mean 'gp'? its name must be one of random, gp, grid, kde, optuna, sobol, tpe",
         ),
         (("--searcher", "gp:start=3"), "did you mean 'startup'?"),
         (("--transfer", "none.db"), "transfer is 'none.db', but there must be such a file"),
@@ -137,6 +137,62 @@ def test_searchers_and_transfers_that_are_refused(folder, options, told):
     done = rungwise(folder, *TUNE, "--study", "none-yet.db", *options, expect=2)
     assert told in " ".join(done.stderr.split())
     assert not (folder / "none-yet.db").exists()
+
+
+def test_the_backend_and_its_options_come_from_flags(finished, folder):
+    more = ("--max-resource", 3, "--trials", 2, "--retries", 0, "--show", "quiet")
+    backend = ("--backend", "local:preload=json", "--workers", 2, "--grace", 2)
+    refused = rungwise(folder, *TUNE, *more, *backend, expect=2)
+    assert "preload of --backend is 'json', but it must be a list of names" in refused.stderr
+    backend = ("--backend", "local:workers=1", "--preload", "json", "--preload", "csv")
+    rungwise(folder, *TUNE, *more, *backend, "--grace", 2)
+    with StudyFile(folder / "train.db", mode="read") as file:
+        kept = file.about.options
+    assert kept["backend"] == {
+        "type": "Local",
+        "workers": 1,
+        "gpus_per_worker": None,
+        "preload": ["json", "csv"],
+    }
+    assert (kept["grace"], kept["crew"]) == (2.0, 1)
+    options = ("--workers", 2, "--grace", 1, "--show", "json")
+    said = rungwise(folder, "resume", "train.db", *options).stdout.splitlines()
+    assert json.loads(said[-1])["kind"] == "result"
+
+
+def test_a_study_file_gives_options_and_flags_replace_them(folder):
+    text = "train: train.py:train\nspace: space.yaml\nmetric: error\nmax_resource: 3\ntrials: 2\n"
+    text += "backend: {type: local, workers: 3}\nretries: 0\nscheduler: asha:eta=2\nshow: json\n"
+    (folder / "study.yaml").write_text(text)
+    done = rungwise(folder, "tune", "study.yaml", "--workers", 1, "--seed", 5)
+    assert json.loads(done.stdout.splitlines()[-1])["kind"] == "result"
+    with StudyFile(folder / "study.db", mode="read") as file:
+        assert file.about.options["backend"]["workers"] == 1
+        assert file.log.study.scheduler == rw.ASHA(eta=2, max_resource=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--backend", "thread"), "--backend is 'thread', but did you mean 'threads'?"),
+        (
+            ("--backend", "local:2", "--workers", 3),
+            "workers of --backend is 2, but it must be given",
+        ),
+        (("--backend", "threads", "--preload", "json"), "the backend Threads has none"),
+        (("--backend", "local:wrkers=3"), "did you mean 'workers'?"),
+        (("--show", "loud"), "--show is 'loud', but its name must be one of auto, json"),
+        (
+            ("--scheduler", "asha:eta=2", "--eta", 3),
+            "eta of --scheduler is 2, but it must be given",
+        ),
+        (("--workers", 0), "workers is 0, but it must be a whole number of at least 1, or 'auto'"),
+    ],
+)
+def test_options_that_are_refused(folder, options, told):
+    done = rungwise(folder, *TUNE, "--max-resource", 9, *options, expect=2)
+    assert told in " ".join(done.stderr.split())
+    assert not (folder / "train.db").exists()
 
 
 def test_show(finished):

@@ -16,7 +16,12 @@ import rungwise
 from rungwise.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "reference").glob("*.md")),
+]
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(rungwise.__path__, "rungwise.")
@@ -95,6 +100,10 @@ def test_the_picture_shows_what_the_library_does():
 def test_the_page_of_states_is_the_table_of_states():
     drawn = script("draw_states")
     assert drawn.PAGE.read_text(encoding="utf-8") == drawn.draw(), "run docs/draw_states.py"
+
+
+def test_options_are_documented_as_they_are():
+    assert script("options").find_stale() == []
 
 
 def test_links_between_files_lead_somewhere():

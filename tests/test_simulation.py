@@ -198,7 +198,13 @@ BAD_CALLS = {
     "configs is of length 2": lambda: rw.Table([[1.0]], configs=[{}, {}]),
     "names is of length 0": lambda: rw.Table([[1.0]], names=[]),
     "table is [[1.0]]": lambda: rw.simulate([[1.0]], rw.PASHA(), trials=1),
-    "scheduler is 'pasha'": lambda: rw.simulate(TABLE, "pasha", trials=1),
+    "scheduler is 'pascha', but did you mean 'pasha'?": lambda: rw.simulate(
+        TABLE, "pascha", trials=1
+    ),
+    "scheduler is 'fixed', but it must be fixed:RESOURCE": lambda: rw.simulate(
+        TABLE, "fixed", trials=1
+    ),
+    "scheduler is <class": lambda: rw.simulate(TABLE, rw.PASHA, trials=1),
     "trials is 0": lambda: rw.simulate(TABLE, rw.PASHA(), trials=0),
     "trials is []": lambda: rw.simulate(TABLE, rw.PASHA(), trials=[]),
     "trials is 5, but the table has the rows 0 to 4": lambda: rw.simulate(
@@ -365,3 +371,12 @@ def test_a_search_that_cannot_be_is_refused(table, options, message):
     given = {"searcher": rw.searchers.KDE(), "trials": 5, **options}
     with pytest.raises(rw.InvalidArgumentError, match=message):
         rw.simulate(table, rw.ASHA(), **given)
+
+
+def test_schedulers_and_searchers_may_be_named():
+    named = rw.simulate(TABLE, "asha:eta=2", trials=4, workers=2)
+    assert named == rw.simulate(TABLE, rw.ASHA(eta=2), trials=4, workers=2)
+    with pytest.raises(
+        rw.InvalidArgumentError, match="searcher is 'sobool', but did you mean 'sobol'"
+    ):
+        rw.simulate(TABLE, "asha", trials=4, searcher="sobool")

@@ -81,6 +81,11 @@ SEARCHERS = st.dictionaries(
 )
 
 
+BACKENDS = st.dictionaries(st.sampled_from(["workers", "preload", "self"]), TREES, max_size=2).map(
+    lambda options: {**options, "type": "local"}
+) | st.sampled_from(["threads", "local:2", "local:workers=", "local:preload=[1]"])
+
+
 def read_or_refused(function, *arguments):
     """What a function returns, or None if it refuses; any other exception is a failure."""
     try:
@@ -153,6 +158,8 @@ def test_any_file_is_a_space_or_refused(tmp_path_factory, data, suffix):
             **dict.fromkeys(("scheduler", "ranking", "initial", "study"), SCALARS | TREES),
             **dict.fromkeys(("searcher", "transfer", "leaders"), SCALARS | TREES | SEARCHERS),
             **dict.fromkeys(("flags", "environment", "trials", "eta", "keep"), SCALARS | TREES),
+            **dict.fromkeys(("backend", "workers", "preload", "show"), SCALARS | TREES | BACKENDS),
+            **dict.fromkeys(("checkpoints", "grace", "size", "promote"), SCALARS | TREES),
             "max_resource": st.integers(-1, 30),
             "checkpoint_quota": SCALARS,
         },

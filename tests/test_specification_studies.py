@@ -1,5 +1,6 @@
 """Files that describe studies, and the functions they name."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -11,9 +12,13 @@ import pytest
 import rungwise as rw
 from rungwise import rankings, searchers
 from rungwise.errors import InvalidArgumentError
+from rungwise.options import list_options
+from rungwise.registry import SEARCHERS
 from rungwise.scripts import Script
 from rungwise.specification import load_function, read_space, read_study
-from rungwise.specification.choices import SEARCHERS, goal_of_metric, searcher
+from rungwise.specification.choices import goal_of_metric
+from rungwise.specification.studies import KEYS
+from rungwise.study_options import LadderOptions
 
 ROOT = Path(__file__).parents[1]
 
@@ -126,7 +131,7 @@ def test_all_a_study_can_say(tmp_path):
         "target": 0.5,
         "workers": "auto",
         "gpus_per_worker": 0.5,
-        "preload": ["json"],
+        "preload": ("json",),
         "retries": 0,
         "trial_timeout": 60,
         "report_timeout": 9.5,
@@ -205,22 +210,14 @@ def test_searchers(tmp_path, text, made):
         study(tmp_path, f"searcher: {text if text[0] == '{' else repr(text)}")["searcher"] == made
     )
     if text[0] != "{":
-        assert searcher(text) == made
-
-
-def test_every_searcher_has_a_name():
-    kinds = {name for name in searchers.__all__ if isinstance(getattr(searchers, name), type)}
-    # Protocols, what is composed in Python, and what simulate() makes by itself.
-    assert kinds - set(SEARCHERS.values()) == {*COMPOSED, "TPE"}
-
-
-COMPOSED = {"AmongRows", "History", "Initial", "Observed", "Searcher"}
+        assert SEARCHERS.build(text) == made
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("gpp", "--searcher is 'gpp', but its name must be one of random, sobol, grid, kde, tpe"),
+        ("gpp", "but did you mean 'gp'? its name must be one of random, gp, grid, kde, optuna"),
+        ("initial", "its name must be one of"),
         ("", "its name must be one of"),
         ("gp:start=20", "did you mean 'startup'? the options of gp are startup, fit_points"),
         ("gp:colour=blue", "but the options of gp are startup"),
@@ -231,15 +228,50 @@ COMPOSED = {"AmongRows", "History", "Initial", "Observed", "Searcher"}
         ("gp:20,startup=30", "it must give 'startup' once"),
         ("gp:startup=1", "startup of --searcher is 1, but it must be a whole number of at least 2"),
         ("gp:startup=many", "startup of --searcher is 'many'"),
-        ("gp:startup=" + "9" * 5000, "the number must not be so long"),
+        ("gp:startup=" + "9" * 5000, "the number has too many digits"),
         ("optuna:nosuch", "sampler of --searcher is 'nosuch', but it must be one of tpe"),
         ("optuna:tpe,self=1", "the options of optuna are"),
     ],
 )
 def test_searchers_that_are_refused(text, told):
     with pytest.raises(InvalidArgumentError) as caught:
-        searcher(text)
+        SEARCHERS.build(text, "--searcher")
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("backend: threads", {"backend": rw.Threads()}),
+        ("backend: Threads\nworkers: 4", {"backend": rw.Threads(4)}),
+        ("backend: local:workers=2,gpus_per_worker=0.5", {"backend": rw.Local(2, 0.5)}),
+        ("backend: {type: local, workers: 4.0}", {"backend": rw.Local(4)}),
+        ("backend: {type: local}\npreload: [json]", {"backend": rw.Local(preload=("json",))}),
+        ("workers: 4.0\npreload: [json]", {"workers": 4, "preload": ("json",)}),
+        ("show: lines\ngrace: 2", {"show": "lines", "grace": 2.0}),
+        ("checkpoints: s3://bucket/place", {"checkpoints": "s3://bucket/place"}),
+    ],
+)
+def test_backends_and_other_options(tmp_path, text, arguments):
+    found = study(tmp_path, text)
+    assert {key: found[key] for key in found if key not in study(tmp_path)} == arguments
+
+
+def test_checkpoints_lie_where_the_study_file_says(tmp_path):
+    assert study(tmp_path, "checkpoints: kept")["checkpoints"] == str(tmp_path / "kept")
+
+
+def test_options_of_the_scheduler_have_keys(tmp_path):
+    found = study(tmp_path, "promote: quantile\ncheck: report\nvariant: stopping")["scheduler"]
+    assert found == rw.PASHA(promote="quantile", check="report", variant="stopping")
+    found = study(tmp_path, "scheduler: halving:eta=4\nsize: 9.0")["scheduler"]
+    assert found == rw.SuccessiveHalving(eta=4, size=9)
+
+
+def test_every_option_that_a_file_can_have_is_an_argument_of_tune():
+    of_scheduler = {each.name for each in list_options(LadderOptions)}
+    of_file = {"command", "flags", "environment"}
+    assert set(KEYS) - of_scheduler - of_file <= set(inspect.signature(rw.tune).parameters)
 
 
 def test_one_earlier_study_needs_no_list(tmp_path):
@@ -276,7 +308,10 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("flags: 1", "flags (study.yaml, line 6) is 1"),
         ("environment: {A: 1}", "environment (study.yaml, line 6) is 1"),
         ("command: [sh]", "train, or command (one of them)"),
-        ("scheduler: sgd", "scheduler (study.yaml, line 6) is 'sgd', but it must be one of pasha"),
+        (
+            "scheduler: sgd",
+            "scheduler (study.yaml, line 6) is 'sgd', but its name must be one of pasha",
+        ),
         ("scheduler: {type: sgd}", "type of scheduler"),
         ("scheduler: 3", "or a mapping with such a type"),
         ("scheduler: {type: asha, ranking: noise}", "a key of scheduler.ranking"),
@@ -288,11 +323,11 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("eta: 1", "eta (study.yaml, line 6) is 1"),
         ("min_resource: 9\nmax_resource: 3", "min_resource (study.yaml, line 6) is 9"),
         ("ranking: soft", "Soft must also be given epsilon"),
-        ("ranking: soft:x", "ranking (study.yaml, line 6) is 'soft:x'"),
+        ("ranking: soft:x", "ranking (study.yaml, line 6) is 'x', but it must be a finite"),
         ("ranking: {type: soft, epsilon: -1}", "ranking.epsilon (study.yaml, line 6) is -1"),
         ("ranking: {type: soft, eps: 1}", "did you mean 'epsilon'"),
         ("ranking: [soft]", "it must be one of noise"),
-        ("searcher: gpp", "searcher (study.yaml, line 6) is 'gpp', but its name must be one of"),
+        ("searcher: gpp", "searcher (study.yaml, line 6) is 'gpp', but did you mean 'gp'?"),
         ("searcher: 3", "searcher (study.yaml, line 6) is 3, but it must be one of random"),
         ("searcher: {startup: 3}", "type of searcher (study.yaml, line 6) is None"),
         ("searcher: {type: gp, strtup: 3}", "did you mean 'startup'?"),
@@ -301,6 +336,18 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("transfer: 3", "transfer (study.yaml, line 6) is 3, but it must be the name of a study"),
         ("transfer: [a.db, {}]", "transfer[1] (study.yaml, line 6) is {}"),
         ("leaders: 0", "leaders (study.yaml, line 6) is 0"),
+        ("backend: thread", "is 'thread', but did you mean 'threads'? its name must be one of"),
+        ("backend: 3", "backend (study.yaml, line 6) is 3, but it must be one of local, threads"),
+        ("backend: {type: local, wrkers: 3}", "did you mean 'workers'"),
+        ("backend: {type: local, workers: 0}", "backend.workers (study.yaml, line 6) is 0"),
+        ("backend: local:workers=0", "backend (study.yaml, line 6) is 0, but it must be a whole"),
+        ("backend: local:2\nworkers: 3", "workers (study.yaml, line 7) is 3, but it must be given"),
+        ("backend: threads\npreload: [json]", "preload (study.yaml, line 7) is ['json'], but Thr"),
+        ("show: loud", "show (study.yaml, line 6) is 'loud', but its name must be one of auto"),
+        ("checkpoints: 3", "checkpoints (study.yaml, line 6) is 3"),
+        ("grace: -1", "grace (study.yaml, line 6) is -1"),
+        ("metric_: 1", "did you mean 'metric'"),
+        ("scheduler: asha\nsize: 3", "size (study.yaml, line 7) is 3, but ASHA has none"),
     ],
 )
 def test_bad_studies_are_refused_with_their_place(tmp_path, text, told):

@@ -56,6 +56,19 @@ tuned: rw.TuningResult = rw.tune(
     on_end=lambda result: print(result.best),  # noqa: T201
     show="quiet",
 )
+named: rw.TuningResult = rw.tune(
+    train,
+    {"lr": [0.1, 0.2]},
+    metric="accuracy",
+    goal="max",
+    scheduler="asha",
+    searcher="tpe",
+    backend=rw.Local(workers=4, gpus_per_worker=0.5, preload=["json"]),
+    checkpoints=Path("kept"),
+    grace=2,
+)
+again = rw.simulate(table, "asha:eta=2", trials=3, searcher="sobol")
+elsewhere: rw.TuningResult = rw.resume("digits.db", train, backend=rw.Threads(2))
 resumed: rw.TuningResult = rw.resume("digits.db", train, workers=2, show="lines")
 loaded: rw.TuningResult = rw.load("digits.db")
 winner: rw.BestTrial = loaded.best

@@ -13,6 +13,7 @@ from rungwise._version import __version__
 
 if TYPE_CHECKING:
     from rungwise import benchmarks, plots, rankings, searchers
+    from rungwise.backends import Local, Threads
     from rungwise.benchmarks import Table, power_laws
     from rungwise.errors import (
         CorruptLogError,
@@ -71,6 +72,7 @@ __all__ = [
     "IllegalEventError",
     "Int",
     "InvalidArgumentError",
+    "Local",
     "LogInUseError",
     "LogUnavailableError",
     "MemoryLog",
@@ -100,6 +102,7 @@ __all__ = [
     "SuccessiveHalving",
     "Table",
     "TableError",
+    "Threads",
     "TuningResult",
     "WorkerStartError",
     "__version__",
@@ -118,6 +121,10 @@ __all__ = [
 ]
 
 _PLACES = {
+    "rungwise.backends": (
+        "Local",
+        "Threads",
+    ),
     "rungwise.benchmarks": (
         "Table",
         "power_laws",

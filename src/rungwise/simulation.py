@@ -19,6 +19,8 @@ from rungwise.core.seeding import generator
 from rungwise.core.study import Study
 from rungwise.driver import Driver
 from rungwise.errors import InvalidArgumentError
+from rungwise.option_checks import check_scheduler
+from rungwise.registry import SEARCHERS
 from rungwise.searchers import AmongRows
 from rungwise.searchers.base import Searcher
 from rungwise.searchers.checking import check_searcher
@@ -84,10 +86,10 @@ class SimulationResult:
 
 def simulate(
     table: Table,
-    scheduler: Recipe,
+    scheduler: Recipe | str,
     *,
     trials: int | Sequence[int],
-    searcher: Searcher | None = None,
+    searcher: Searcher | str | None = None,
     workers: int = 4,
     seed: int = 0,
     finish: Finish = "drain",
@@ -98,16 +100,16 @@ def simulate(
 
     Args:
         table: the learning curves.
-        scheduler: who is trained next and how far, for example ``rw.PASHA(max_resource=200)``;
-            without a maximum, the table's end is the maximum.
+        scheduler: who is trained next and how far, for example ``rw.PASHA(max_resource=200)``, or
+            its name, ``"asha"``; without a maximum, the table's end is the maximum.
         trials: how many rows are drawn at random, none twice before all have been drawn; or the
             rows themselves, in the order to be drawn. From a table with ``nearest``, as many
             configurations are drawn from its space, as the paper does on PD1, and each is
             answered by the row nearest to it; so a row may come again.
-        searcher: who proposes what is drawn, for example ``rw.searchers.GP()``, where the table has
-            configurations and a space; each proposal becomes the nearest row that was not drawn
-            yet, or, of a table with ``nearest``, is answered by the nearest row. Rows are drawn at
-            random by default.
+        searcher: who proposes what is drawn, for example ``rw.searchers.GP()`` or ``"gp"``, where
+            the table has configurations and a space; each proposal becomes the nearest row that was
+            not drawn yet, or, of a table with ``nearest``, is answered by the nearest row. Rows are
+            drawn at random by default.
         workers: how many configurations train at a time.
         seed: which rows are drawn.
         finish: ``"drain"``: end when nothing is promotable any more; ``"paper"``: end as soon as
@@ -123,11 +125,12 @@ def simulate(
         True
     """
     must_be("table", table, Table, "a rungwise.Table")
-    must_be("scheduler", scheduler, Recipe, "a recipe such as rungwise.PASHA(…)")
+    recipe: Recipe = check_scheduler("scheduler", scheduler)
+    proposer = SEARCHERS.resolve("searcher", searcher)
     whole("workers", workers, at_least=1)
     whole("seed", seed, at_least=0)
-    scheduler = _within(scheduler, table)
-    engine, rows, number = _engine_of(table, scheduler, trials, searcher, (seed, finish))
+    recipe = _within(recipe, table)
+    engine, rows, number = _engine_of(table, recipe, trials, proposer, (seed, finish))
     if log is not None:
         log.begin(engine.study)
     simulator = Simulator(table, workers=workers, rows=rows)

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ import pytest
 import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import InvalidArgumentError
-from rungwise.tuning.plan import Options, limits_of, study_of
+from rungwise.study_options import RunOptions, SearchOptions, StopOptions
+from rungwise.tuning.plan import limits_of, study_of
 
 SPACE = {"x": rw.Float(0, 1)}
 
@@ -60,7 +62,7 @@ WRONG = {
     "study that is a number": ({"study": 5}, "study", "name of a file"),
     "study of bytes": ({"study": b"s.db"}, "study", "name of a file"),
     "scheduler that is a class": ({"scheduler": rw.PASHA}, "scheduler", "a recipe such as"),
-    "scheduler in words": ({"scheduler": "asha"}, "scheduler", "a recipe such as"),
+    "scheduler of no such name": ({"scheduler": "ashas"}, "scheduler", "did you mean 'asha'?"),
     "ASHA without an end": (
         {"scheduler": rw.ASHA(), "max_resource": None},
         "max_resource",
@@ -85,6 +87,28 @@ WRONG = {
         "searcher",
         "a searcher",
     ),
+    "searcher of no such name": ({"searcher": "tpee"}, "searcher", "did you mean 'tpe'?"),
+    "searcher without an option": ({"searcher": "random:3"}, "searcher", "has no options"),
+    "backend that is a class": ({"backend": rw.Local, "workers": None}, "backend", "or one of"),
+    "backend of no such name": (
+        {"backend": "thread", "workers": None},
+        "backend",
+        "did you mean 'threads'? its name must be one of local, threads",
+    ),
+    "backend with a wrong option": (
+        {"backend": "local:workers=0", "workers": None},
+        "workers of backend",
+        "at least 1",
+    ),
+    "backend and its short form": (
+        {"backend": rw.Local(2)},
+        "workers",
+        "give it to the backend: backend=Local(workers=1)",
+    ),
+    "backend by name and a short form": ({"backend": "threads"}, "workers", "Threads(workers=1)"),
+    "grace below 0": ({"grace": -1}, "grace", "at least 0"),
+    "checkpoints in no folder": ({"checkpoints": ""}, "checkpoints", "name of a folder"),
+    "checkpoints that are a number": ({"checkpoints": 5}, "checkpoints", "name of a folder"),
     "no trials": ({"trials": 0}, "trials", "at least 1"),
     "trials in words": ({"trials": "all"}, "trials", "whole number"),
     "finish": ({"finish": "now"}, "finish", "'drain' or 'paper'"),
@@ -107,8 +131,8 @@ WRONG = {
     "preload that is one text": ({"preload": "json"}, "preload", "names of modules"),
     "preload of numbers": ({"preload": [5]}, "preload", "names of modules"),
     "preload that is a number": ({"preload": 5}, "preload", "names of modules"),
-    "show": ({"show": "loud"}, "show", "'quiet'"),
-    "show that is a number": ({"show": 5}, "show", "'quiet'"),
+    "show": ({"show": "loud"}, "show", "auto, json, lines, live, quiet"),
+    "show that is a number": ({"show": 5}, "show", "auto, json, lines, live, quiet"),
     "show that is a class": ({"show": QuietDisplay}, "show", "or a display"),
     "on_report": ({"on_report": 5}, "on_report", "a function"),
     "on_end": ({"on_end": "print"}, "on_end", "a function"),
@@ -170,8 +194,7 @@ def test_files_of_somebody_elses_are_left_alone(tmp_path, call):
 
 
 def asked(**changes):
-    limits = dict.fromkeys(("trials", "seconds", "resource_budget", "target"))
-    limits = limits_of(**{**limits, "finish": "drain", **changes.pop("limits", {})})
+    limits = limits_of(StopOptions(**changes.pop("limits", {})))
     arguments = {
         "goal": "max",
         "scheduler": None,
@@ -220,22 +243,69 @@ def test_the_scheduler_may_have_the_maximum_or_the_call_or_both():
 
 
 def test_options_of_any_kind_of_number_can_be_written():
-    options = Options(
-        workers=np.int64(2),
-        gpus_per_worker=np.float32(0.5),
+    options = RunOptions(
+        backend=rw.Local(np.int64(2), np.float32(0.5), preload=["json"]),
         retries=np.int8(3),
         trial_timeout=np.float32(5),
         report_timeout=np.int32(7),
         checkpoint_quota=np.int64(10),
         keep=np.uint8(2),
-        preload=["json"],
+        grace=np.float32(2),
     )
-    again = Options.read(json.loads(json.dumps(options.to_json())), {})
+    again = RunOptions.read(json.loads(json.dumps(options.to_json())), {})
     assert again == options
-    assert (again.workers, again.keep, again.trial_timeout) == (2, 2, 5.0)
+    assert (again.backend.workers, again.keep, again.trial_timeout) == (2, 2, 5.0)
 
 
 def test_options_that_a_later_version_has_written_are_passed_over():
-    assert Options.read({"workers": 3, "colour": "blue"}, {"retries": 0}) == Options(3, retries=0)
+    written = {"backend": {"type": "Local", "workers": 3, "colour": "blue"}, "colour": "blue"}
+    found = RunOptions.read(written, {"retries": 0})
+    assert found == RunOptions(backend=rw.Local(3), retries=0)
     with pytest.raises(InvalidArgumentError, match=r"colour.*only how a study is run"):
-        Options.read({}, {"colour": "blue"})
+        RunOptions.read({}, {"colour": "blue"})
+
+
+def test_options_of_version_0_1_0_are_read():
+    flat = {"workers": 3, "gpus_per_worker": None, "preload": ["json"], "retries": 2}
+    assert RunOptions.read(flat, {}) == RunOptions(
+        backend=rw.Local(3, preload=("json",)), retries=2
+    )
+    assert RunOptions.read(flat, {"workers": 4}).backend == rw.Local(4, preload=("json",))
+
+
+def test_a_study_that_is_resumed_changes_its_backend_or_a_field_of_it():
+    kept = RunOptions(backend=rw.Local(3, preload=("json",))).to_json()
+    assert RunOptions.read(kept, {"workers": 2}).backend == rw.Local(2, preload=("json",))
+    assert RunOptions.read(kept, {"backend": "threads"}).backend == rw.Threads()
+    assert RunOptions.read(kept, {"backend": rw.Threads(2)}).backend == rw.Threads(2)
+    with pytest.raises(InvalidArgumentError, match="give it to the backend"):
+        RunOptions.read(kept, {"backend": "threads", "workers": 2})
+    threads = RunOptions(backend=rw.Threads(2)).to_json()
+    assert RunOptions.read(threads, {"workers": 5}).backend == rw.Threads(5)
+    with pytest.raises(InvalidArgumentError, match="the backend Threads has none; its options are"):
+        RunOptions.read(threads, {"preload": ["json"]})
+
+
+def test_a_backend_that_is_not_known_must_be_replaced_or_shown():
+    written = {"backend": {"type": "Cluster", "workers": 3}}
+    with pytest.raises(InvalidArgumentError, match=r"backend is 'Cluster'.*give backend="):
+        RunOptions.read(written, {})
+    assert RunOptions.read(written, {"backend": rw.Local(1)}).backend == rw.Local(1)
+
+    @dataclass(frozen=True)
+    class Cluster:
+        workers: int = 1
+
+    assert RunOptions.read(written, {}, [Cluster]).backend == Cluster(3)
+
+
+def test_what_the_file_has_fixed_cannot_be_changed():
+    with pytest.raises(InvalidArgumentError, match=r"durability.*only how a study is run"):
+        RunOptions.read({}, {"durability": "full"})
+
+
+def test_names_are_accepted_where_values_are():
+    found = SearchOptions(metric="x", goal="min", scheduler="halving:eta=4", searcher="sobol:1")
+    assert found.scheduler == rw.SuccessiveHalving(eta=4)
+    assert found.searcher == rw.searchers.Sobol(1)
+    assert RunOptions(backend="local:workers=2,gpus_per_worker=0.5").backend == rw.Local(2, 0.5)

@@ -342,7 +342,7 @@ def test_gpus(study, log, monkeypatch, visible, share, seen):
         log.write_text(repr(os.environ["CUDA_VISIBLE_DEVICES"]))
         run.report(GOAL, loss=1)
 
-    retrain(study, train, options={"gpus_per_worker": share})
+    retrain(study, train, options={"backend": rw.Local(gpus_per_worker=share)})
     assert log.read_text() == repr(seen)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,53 +11,38 @@ import typer
 
 from rungwise.benchmarks.table import Table
 from rungwise.cli.console import grid, out, progress
+from rungwise.cli.options import with_options
 from rungwise.errors import InvalidArgumentError
+from rungwise.options import list_options
 from rungwise.simulation import SimulationResult
 from rungwise.simulation import simulate as run
 from rungwise.specification import choices
+from rungwise.study_options import LadderOptions, SearchOptions, StopOptions
 
-_SCHEDULERS = f"One of {', '.join(choices.SCHEDULERS)}."
-_RANKINGS = (
-    f"PASHA's criterion, NAME or NAME:numbers: {', '.join(choices.RANKINGS)}; "
-    "for example noise:90, soft:0.02, rbo:0.5,0.5."
-)
-
-File = Annotated[Path, typer.Argument(help="An .npz file: a row a configuration.")]
-Scheduler = Annotated[str, typer.Option(help=_SCHEDULERS)]
-Ranking = Annotated[str | None, typer.Option(help=_RANKINGS)]
-MinResource = Annotated[int | None, typer.Option(help="r, where the ladder begins.")]
-MaxResource = Annotated[int | None, typer.Option(help="R, where it ends; the table's end if not.")]
-Eta = Annotated[int | None, typer.Option(help="η: one in η goes on.")]
-Size = Annotated[int | None, typer.Option(help="How many start (halving only).")]
-Promote = Annotated[str | None, typer.Option(help="floor or quantile.")]
-Check = Annotated[str | None, typer.Option(help="rung or report.")]
-Variant = Annotated[str | None, typer.Option(help="promotion or stopping.")]
+File = Annotated[Path, typer.Argument(help="An .npz file: one row per configuration.")]
 Trials = Annotated[int | None, typer.Option(help="How many rows are drawn; 256 or all.")]
 Workers = Annotated[int, typer.Option(help="How many train at a time.")]
 Seed = Annotated[int, typer.Option(help="Which rows are drawn.")]
-Finish = Annotated[str, typer.Option(help="drain or paper.")]
 Goal = Annotated[str | None, typer.Option(help="min or max; overrides the file.")]
 Key = Annotated[str, typer.Option(help="The name of the array in the file.")]
 Index = Annotated[int | None, typer.Option(help="Which table, if the array holds several.")]
 Columns = Annotated[str | None, typer.Option(help="Columns of resources 1, 2, …: START:STOP.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
+_OPTIONS = {each.name: each for each in list_options(SearchOptions, LadderOptions, StopOptions)}
+_MAXIMUM = replace(
+    _OPTIONS["max_resource"], text="training of the last rung (R); the table's end by default."
+)
+_OF_SCHEDULER = (_OPTIONS["scheduler"], _MAXIMUM, *list_options(LadderOptions))
 
+
+@with_options((*_OF_SCHEDULER, _OPTIONS["finish"]))
 def simulate(
     file: File,
-    scheduler: Scheduler = "pasha",
-    ranking: Ranking = None,
-    min_resource: MinResource = None,
-    max_resource: MaxResource = None,
-    eta: Eta = None,
-    size: Size = None,
-    promote: Promote = None,
-    check: Check = None,
-    variant: Variant = None,
+    given: dict[str, Any],
     trials: Trials = None,
     workers: Workers = 4,
     seed: Seed = 0,
-    finish: Finish = "drain",
     goal: Goal = None,
     key: Key = "values",
     index: Index = None,
@@ -69,19 +55,11 @@ def simulate(
     by NumPy: an array of the metric after 1, 2, … units of training.
     """
     # Words are checked where they are used; their types are those of the library.
-    words: Any = {"goal": goal, "finish": finish}
-    table = Table.load(file, key=key, index=index, columns=_slice(columns), goal=words["goal"])
-    recipe = choices.scheduler(
-        scheduler,
-        min_resource=min_resource,
-        max_resource=max_resource,
-        eta=eta,
-        size=size,
-        ranking=None if ranking is None else choices.ranking(ranking),
-        promote=promote,
-        check=check,
-        variant=variant,
-    )
+    wanted: Any = goal
+    table = Table.load(file, key=key, index=index, columns=_slice(columns), goal=wanted)
+    finish = given.pop("finish", "drain")
+    scheduler = given.pop("scheduler", "pasha")
+    recipe = choices.build_scheduler(scheduler, **given)
     with progress("simulating") as tell:
         result = run(
             table,
@@ -89,7 +67,7 @@ def simulate(
             trials=min(256, table.rows) if trials is None else trials,
             workers=workers,
             seed=seed,
-            finish=words["finish"],
+            finish=finish,
             on_progress=tell,
         )
     if as_json:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rungwise.backend_options import SHORT_FORMS, set_fields
 from rungwise.cli.console import INTERRUPTED, out
+from rungwise.cli.options import with_options
 from rungwise.cli.summary import as_line, document_of, line, print_leaderboard, print_summary
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
+from rungwise.option_checks import check_display
+from rungwise.options import list_options
+from rungwise.registry import BACKENDS, SEARCHERS
 from rungwise.scripts import script_of
 from rungwise.specification import choices, load_function, read_space, read_study
 from rungwise.specification.functions import is_reference
 from rungwise.storage.study_file import shown
+from rungwise.study_options import GROUPS, LadderOptions, OutputOptions, RunOptions
 from rungwise.tuning import api
 from rungwise.tuning.result import TuningResult
 
@@ -24,100 +30,28 @@ _TARGET = (
     "A study file (.yaml, .json), a training script (train.py, train.sh, any program), or a "
     "function (train.py:train, package.module:train)."
 )
-Target = Annotated[str, typer.Argument(help=_TARGET)]
+Target = Annotated[str, typer.Argument(metavar="TARGET", help=_TARGET)]
 Study = Annotated[Path, typer.Argument(help="The study file.")]
 SpaceFile = Annotated[Path | None, typer.Option(help="The search space, a YAML or JSON file.")]
-Metric = Annotated[str | None, typer.Option(help="What is reported and optimised: accuracy, ….")]
-Goal = Annotated[
-    str | None,
-    typer.Option(help="min or max; known for well-known metrics, such as accuracy and test_loss."),
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show nothing but the result: --show quiet.")
 ]
-MaxResource = Annotated[
-    int | None, typer.Option(help="The most training for one configuration (epochs, steps, …).")
-]
-MinResource = Annotated[int | None, typer.Option(help="r, where the ladder begins.")]
-Eta = Annotated[int | None, typer.Option(help="η: one in η goes on.")]
-Scheduler = Annotated[
-    str | None, typer.Option(help=f"{', '.join(choices.SCHEDULERS)}; pasha by default.")
-]
-Ranking = Annotated[
-    str | None, typer.Option(help="PASHA's criterion: noise:90, soft:0.02, leader, ….")
-]
-Searcher = Annotated[
-    str | None,
-    typer.Option(
-        help="Who proposes configurations, NAME or NAME:option,…: random (the default), sobol, "
-        "grid (grid:points=7), kde or tpe (near what was good: BOHB), gp (Bayesian optimisation, "
-        "gp:startup=20; extra bo), optuna (optuna:tpe, optuna:cmaes, …; extra optuna)."
-    ),
-]
-Transfer = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="An earlier study file; may be repeated. Its leaders are tried first, and others go "
-        "on beyond a rung only if they are as good there as the best of them."
-    ),
-]
-Leaders = Annotated[
-    int | None, typer.Option(help="How many leaders --transfer takes at most, in all; 4 if not.")
-]
-Trials = Annotated[int | None, typer.Option(help="How many configurations; 256 if nothing else.")]
-Workers = Annotated[str | None, typer.Option(help="How many train at a time, or auto.")]
-StudyPath = Annotated[
-    Path | None, typer.Option(help="Where the study is kept; NAME.db in this folder by default.")
-]
-Seed = Annotated[int | None, typer.Option(help="Same seed, same configurations.")]
-Finish = Annotated[str | None, typer.Option(help="drain or paper.")]
-Seconds = Annotated[float | None, typer.Option(help="End after so many seconds of running.")]
-Budget = Annotated[float | None, typer.Option(help="End when so much was trained in all.")]
-TargetValue = Annotated[float | None, typer.Option("--target", help="End at a value this good.")]
-Gpus = Annotated[float | None, typer.Option(help="GPUs for each worker; fractions share one.")]
-Preload = Annotated[
-    list[str] | None, typer.Option(help="A module that workers import first; may be repeated.")
-]
-Retries = Annotated[int | None, typer.Option(help="Attempts after a failure; 1 by default.")]
-TrialTimeout = Annotated[float | None, typer.Option(help="The longest leg, in seconds.")]
-ReportTimeout = Annotated[float | None, typer.Option(help="The longest silence, in seconds.")]
-Quota = Annotated[str | None, typer.Option(help="Room for checkpoints, such as 20GB.")]
-Keep = Annotated[str | None, typer.Option(help="Leaders that keep checkpoints; a number or all.")]
-Durability = Annotated[str | None, typer.Option(help="normal (any kill), full (power failure).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Events and result as lines of JSON.")]
 Function = Annotated[
     str | None,
-    typer.Option("--train", help="The training function or script, if it has to be told."),
+    typer.Option("--train", help="The training function or script, where the file has none."),
 ]
 
+_OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
+_SHOWN = tuple(each for each in list_options(OutputOptions) if each.name == "show")
+_CHANGEABLE = (*(each for each in list_options(RunOptions) if not each.fixed), *SHORT_FORMS)
 
+
+@with_options((*list_options(*GROUPS), *SHORT_FORMS))
 def tune(
-    target: Target,
+    what: Target,
+    given: dict[str, Any],
     space: SpaceFile = None,
-    metric: Metric = None,
-    goal: Goal = None,
-    max_resource: MaxResource = None,
-    min_resource: MinResource = None,
-    eta: Eta = None,
-    scheduler: Scheduler = None,
-    ranking: Ranking = None,
-    searcher: Searcher = None,
-    transfer: Transfer = None,
-    leaders: Leaders = None,
-    trials: Trials = None,
-    workers: Workers = None,
-    study: StudyPath = None,
-    seed: Seed = None,
-    finish: Finish = None,
-    seconds: Seconds = None,
-    resource_budget: Budget = None,
-    target_value: TargetValue = None,
-    gpus_per_worker: Gpus = None,
-    preload: Preload = None,
-    retries: Retries = None,
-    trial_timeout: TrialTimeout = None,
-    report_timeout: ReportTimeout = None,
-    checkpoint_quota: Quota = None,
-    keep: Keep = None,
-    durability: Durability = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -132,77 +66,71 @@ def tune(
 
     rungwise tune train.py --space space.yaml --metric accuracy --transfer last-week.db
     """
-    given: dict[str, Any] = {
-        "metric": metric,
-        "goal": goal,
-        "max_resource": max_resource,
-        "trials": trials,
-        "workers": _number_or_word(workers),
-        "study": study,
-        "searcher": None if searcher is None else choices.searcher(searcher),
-        "transfer": transfer or None,
-        "leaders": leaders,
-        "seed": seed,
-        "finish": finish,
-        "seconds": seconds,
-        "resource_budget": resource_budget,
-        "target": target_value,
-        "gpus_per_worker": gpus_per_worker,
-        "preload": preload or None,
-        "retries": retries,
-        "trial_timeout": trial_timeout,
-        "report_timeout": report_timeout,
-        "checkpoint_quota": checkpoint_quota,
-        "keep": _number_or_word(keep),
-        "durability": durability,
-    }
-    arguments = _arguments(target, space)
-    arguments.update({name: value for name, value in given.items() if value is not None})
+    arguments = _arguments(what, space)
+    show = _choose_show({**arguments, **given}, quiet=quiet, as_json=as_json)
+    _choose_scheduler(arguments, given)
+    _choose_backend(arguments, given)
+    if "searcher" in given:
+        given["searcher"] = SEARCHERS.build(given["searcher"], "--searcher")
+    arguments.update(given)
     if arguments["goal"] is None:
-        arguments["goal"] = _told_goal(arguments["metric"], tell=not (quiet or as_json))
-    if any(option is not None for option in (scheduler, ranking, eta, min_resource)):
-        arguments["scheduler"] = choices.scheduler(
-            scheduler or "pasha",
-            min_resource=min_resource,
-            max_resource=arguments.get("max_resource"),
-            eta=eta,
-            ranking=None if ranking is None else choices.ranking(ranking),
-        )
-    arguments.setdefault("study", f"{Path(target.partition(':')[0]).stem}.db")
+        arguments["goal"] = _find_goal(arguments["metric"], announce=show not in ("quiet", "json"))
+    arguments.setdefault("study", f"{Path(what.partition(':')[0]).stem}.db")
+    arguments["show"] = show
     with interruptible():
-        result = api.tune(**arguments, show=_show(quiet, as_json))
-    _finish(result, quiet=quiet, as_json=as_json)
+        result = api.tune(**arguments)
+    _finish(result, show)
 
 
+@with_options((*_CHANGEABLE, *_SHOWN))
 def resume(
     study: Study,
+    given: dict[str, Any],
     train: Function = None,
-    workers: Workers = None,
-    retries: Retries = None,
-    trial_timeout: TrialTimeout = None,
-    report_timeout: ReportTimeout = None,
-    checkpoint_quota: Quota = None,
-    keep: Keep = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a study after an interrupt, a crash or a reboot.
 
-    Every decision in the file is checked, lost jobs are issued again from their checkpoints.
+    Every decision in the file is checked, lost jobs are issued again from their checkpoints. The
+    options change how it is run; workers and the like are those of the backend it had.
     """
-    options: dict[str, Any] = {
-        "workers": _number_or_word(workers),
-        "retries": retries,
-        "trial_timeout": trial_timeout,
-        "report_timeout": report_timeout,
-        "checkpoint_quota": checkpoint_quota,
-        "keep": _number_or_word(keep),
-    }
-    chosen = {name: value for name, value in options.items() if value is not None}
+    given["show"] = show = _choose_show(given, quiet=quiet, as_json=as_json)
+    if "backend" in given:
+        _choose_backend({}, given)
     trainable = None if train is None else trainable_of(train)
     with interruptible():
-        result = api.resume(study, trainable, show=_show(quiet, as_json), **chosen)
-    _finish(result, quiet=quiet, as_json=as_json)
+        result = api.resume(study, trainable, **given)
+    _finish(result, show)
+
+
+def _choose_scheduler(arguments: dict[str, Any], given: dict[str, Any]) -> None:
+    """The scheduler of the flags, if any is about one: that of the study file is left out then."""
+    flags = {name: given.pop(name) for name in _OF_SCHEDULER if name in given}
+    if flags or "scheduler" in given:
+        maximum = given.get("max_resource", arguments.get("max_resource"))
+        text = given.pop("scheduler", None)
+        arguments["scheduler"] = choices.build_scheduler(text, max_resource=maximum, **flags)
+
+
+def _choose_backend(arguments: dict[str, Any], given: dict[str, Any]) -> None:
+    """The backend of the flag or the study file, with the fields that have flags of their own."""
+    names = [each.name for each in SHORT_FORMS]
+    flags = {name: given.pop(name) for name in names if name in given}
+    backend = arguments.get("backend")
+    if "backend" in given:
+        text = given.pop("backend")
+        word, written = BACKENDS.parse(text, "--backend")
+        for name in sorted(set(flags) & set(written)):
+            rule = f"it must be given once, here or with --{name.replace('_', '-')}"
+            raise InvalidArgumentError(f"{name} of --backend", written[name], rule)
+        backend = BACKENDS.make(word, written, "--backend", text)
+        beside = {name: arguments.pop(name) for name in names if name in arguments}
+        flags = {**{name: beside[name] for name in beside if name not in written}, **flags}
+    if backend is None:
+        given.update(flags)
+    else:
+        given["backend"] = set_fields(backend, flags)
 
 
 def trainable_of(text: str) -> Any:
@@ -230,10 +158,10 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
     return {"train": train, "space": found, "metric": None, "goal": None}
 
 
-def _told_goal(metric: str | None, *, tell: bool) -> str | None:
-    """The goal that the metric's name tells; a person is told what was made of it."""
+def _find_goal(metric: str | None, *, announce: bool) -> str | None:
+    """The goal that the metric's name implies; a person is shown what was assumed."""
     goal = None if metric is None else choices.goal_of_metric(metric)
-    if goal is not None and tell:
+    if goal is not None and announce:
         taken = f"the goal is {goal}, taken from the name of the metric, {metric}"
         typer.echo(f"rungwise: {taken} (--goal says otherwise)", err=True)
     return goal
@@ -249,16 +177,15 @@ def interruptible() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _number_or_word(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.lstrip("-").isdecimal() else text
+def _choose_show(given: Mapping[str, Any], *, quiet: bool, as_json: bool) -> str:
+    """The display: --json and --quiet are short forms of --show."""
+    chosen = given.get("show", "auto")
+    return "json" if as_json else "quiet" if quiet else str(check_display("--show", chosen)).lower()
 
 
-def _show(quiet: bool, as_json: bool) -> Any:  # noqa: FBT001 - flags of a command
-    return "json" if as_json else "quiet" if quiet else "auto"
-
-
-def _finish(result: TuningResult, *, quiet: bool, as_json: bool) -> None:
-    if as_json:
+def _finish(result: TuningResult, show: str) -> None:
+    quiet = show == "quiet"
+    if show == "json":
         typer.echo(as_line({"kind": "result", **document_of(result)}))
         return
     console = out()

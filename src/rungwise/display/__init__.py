@@ -1,38 +1,59 @@
-"""Displays: what a person or a program sees while a study runs."""
+"""Displays: what a person or a program sees while a study runs.
+
+The name of a display (``show="lines"``) follows from its class, see :mod:`rungwise.registry`.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
-from rungwise.core.checks import one_of
 from rungwise.display.base import Display, Snapshot, WorkerView
 from rungwise.display.events import EventDisplay
 from rungwise.display.lines import LineDisplay
 from rungwise.display.quiet import QuietDisplay
+from rungwise.registry import DISPLAYS
 
-__all__ = ["Display", "Snapshot", "WorkerView", "choose"]
+if TYPE_CHECKING:
+    from rungwise.display.live import LiveDisplay
+
+__all__ = [
+    "Display",
+    "EventDisplay",
+    "LineDisplay",
+    "LiveDisplay",
+    "QuietDisplay",
+    "Snapshot",
+    "WorkerView",
+    "choose",
+]
 
 
-def choose(show: str) -> Display:
-    """The display that a word stands for.
-
-    Args:
-        show: ``"auto"`` or ``"live"``: a live view if the standard error output is a terminal
-            that can draw it, else log lines; ``"lines"``; ``"json"``: objects for programs;
-            ``"quiet"``: nothing.
-    """
-    one_of("show", show, ("auto", "live", "lines", "json", "quiet"))
-    if show == "quiet":
-        return QuietDisplay()
-    if show == "json":
-        return EventDisplay()
-    if show == "lines" or not _can_draw():
-        return LineDisplay()
+def __getattr__(name: str) -> Any:
+    if name != "LiveDisplay":
+        raise AttributeError(f"module 'rungwise.display' has no attribute {name!r}")
     # rich is worth its import only where it draws.
     from rungwise.display.live import LiveDisplay  # noqa: PLC0415
 
-    return LiveDisplay()
+    return LiveDisplay
+
+
+def choose(show: str, argument: str = "show") -> Display:
+    """The display that a name stands for.
+
+    Args:
+        show: ``"auto"`` or ``"live"``: a live view if the standard error output is a terminal
+            that can draw it, else log lines; or the name of any other display.
+        argument: where the name was written, for the error.
+    """
+    if show == "auto":
+        show = "live" if _can_draw() else "lines"
+    kind = DISPLAYS.find(show, argument)
+    if getattr(kind, "needs_terminal", False) and not _can_draw():
+        kind = LineDisplay
+    display: Display = kind()
+    return display
 
 
 def _can_draw() -> bool:

@@ -18,7 +18,7 @@ import json
 import sys
 import time
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 from rungwise import views
 from rungwise.display.base import Snapshot
@@ -36,6 +36,8 @@ class EventDisplay:
         stream: where to; the standard output by default.
         timer: tells seconds.
     """
+
+    words: ClassVar[tuple[str, ...]] = ("json",)
 
     def __init__(self, stream: TextIO | None = None, *, timer: Clock = time.monotonic) -> None:
         self._pen = Pen(sys.stdout if stream is None else stream)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from rungwise import views
 from rungwise.display import text as words
@@ -28,6 +28,8 @@ class LineDisplay:
         stream: where to; the standard error output by default.
         timer: tells seconds.
     """
+
+    words: ClassVar[tuple[str, ...]] = ("lines",)
 
     def __init__(self, stream: TextIO | None = None, *, timer: Clock = time.monotonic) -> None:
         self._pen = words.Pen(sys.stderr if stream is None else stream)

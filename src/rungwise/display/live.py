@@ -9,6 +9,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import ClassVar
 
 from rich.console import Console
 from rich.live import Live
@@ -37,6 +38,8 @@ class LiveDisplay:
         console: where; the standard error output by default.
         timer: tells seconds.
     """
+
+    needs_terminal: ClassVar[bool] = True
 
     def __init__(self, console: Screen | None = None, *, timer: Clock = time.monotonic) -> None:
         if console is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -98,6 +99,8 @@ class SoftSigma(SpreadRanking):
         The paper, appendix C.1 (k = 1, 2, 3).
     """
 
+    words: ClassVar[tuple[str, ...]] = ("sigma",)
+
     k: float
 
     def __post_init__(self) -> None:
@@ -115,6 +118,8 @@ class SoftMean(SpreadRanking):
         The paper, appendix C.1, mean distance.
     """
 
+    words: ClassVar[tuple[str, ...]] = ("mean",)
+
     def tolerance(self, losses: Floats) -> float:
         n = losses.size
         # In ascending order x₀ ≤ x₁ ≤ … the pairs add up to Σ (2i − n + 1) xᵢ.
@@ -129,6 +134,8 @@ class SoftMedian(SpreadRanking):
     Reference:
         The paper, appendix C.1, median distance.
     """
+
+    words: ClassVar[tuple[str, ...]] = ("median",)
 
     def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:
         losses = _finite(standing.below)

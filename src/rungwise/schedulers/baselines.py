@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from rungwise.core.checks import keep, whole
 from rungwise.core.ladder import Ladder
@@ -22,6 +23,8 @@ class FixedResource:
     Args:
         resource: how far each configuration is trained.
     """
+
+    words: ClassVar[tuple[str, ...]] = ("fixed",)
 
     resource: int
 
@@ -49,6 +52,8 @@ class RandomSearch:
     Args:
         max_resource: the full training.
     """
+
+    words: ClassVar[tuple[str, ...]] = ("random",)
 
     max_resource: int | None = None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from rungwise.core.checks import keep, one_of, whole
 from rungwise.core.ladder import Ladder
@@ -141,6 +141,8 @@ class SuccessiveHalving(OnLadder):
     Reference:
         Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016).
     """
+
+    words: ClassVar[tuple[str, ...]] = ("halving",)
 
     size: int | None = None
 

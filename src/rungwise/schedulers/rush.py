@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from rungwise.core.checks import keep, must_be, whole
 from rungwise.core.decisions import STOP, Continue, Pause, Stop
@@ -37,6 +37,8 @@ class Rush:
         Zappella, Salinas and Archambeau, A Resource-efficient Method for Repeated HPO and NAS
         Problems (2021). There the bar stands in ASHA; here in any scheduler.
     """
+
+    words: ClassVar[tuple[str, ...]] = ()
 
     scheduler: Recipe = field(default_factory=PASHA)
     priors: int = field(kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Initial:
         >>> searcher.propose(space, ListHistory(space), np.random.default_rng(0))
         {'act': 'tanh'}
     """
+
+    words: ClassVar[tuple[str, ...]] = ()
 
     configs: Sequence[Mapping[str, Any]]
     then: Searcher = field(default_factory=RandomSearcher)

@@ -22,6 +22,8 @@ class AmongRows:
         searcher: whose proposals they are.
     """
 
+    words: ClassVar[tuple[str, ...]] = ()
+
     searcher: Searcher
     repeatable: ClassVar[bool] = False
 

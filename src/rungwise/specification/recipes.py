@@ -1,4 +1,4 @@
-"""Schedulers, criteria and searchers as a person writes them in a file.
+"""Schedulers, criteria, searchers and backends as a person writes them in a file.
 
 ::
 
@@ -7,37 +7,45 @@
     ranking: noise:90                      # NAME or NAME:numbers, as on the command line
     searcher: gp:startup=20                # NAME or NAME:options, as on the command line
     searcher: {type: gp, startup: 20}
+    backend: threads
+    backend: {type: local, workers: 4}
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
+from rungwise.backend_options import SHORT_FORMS
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import InvalidArgumentError
+from rungwise.options import list_options
 from rungwise.rankings import Ranking
+from rungwise.registry import BACKENDS, RANKINGS, SCHEDULERS, SEARCHERS, Family
 from rungwise.searchers.base import Searcher
-from rungwise.specification import choices
 from rungwise.specification.spaces import known_key
 from rungwise.specification.texts import Document
+from rungwise.study_options import LadderOptions
 
-_COUNTS = ("eta", "min_resource", "max_resource", "resource", "size")
+_COUNTS = ("eta", "min_resource", "max_resource", "resource", "size", "workers")
 
-OF_RECIPE = ("scheduler", "ranking", "eta", "min_resource")
+OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
+"""The keys of a study that are options of its scheduler."""
+
+OF_RECIPE = ("scheduler", *OF_SCHEDULER)
 """The keys of a study that make it say which scheduler it wants."""
 
 
 def recipe_of(document: Document) -> Recipe:
     """The scheduler of a study: its own key, and those beside it that belong to it."""
-    kind: Any = choices.SCHEDULERS["pasha"]
+    kind: Any = SCHEDULERS.find(SCHEDULERS.default)
     place, options = document, dict[str, Document]()
     if "scheduler" in document.data:
         place = document["scheduler"]
-        kind, options = _typed(place, choices.SCHEDULERS)
+        kind, options = _typed(place, SCHEDULERS)
     known = tuple(kind.__dataclass_fields__)
-    for key in ("ranking", "eta", "min_resource", "max_resource"):
+    for key in (*OF_SCHEDULER, "max_resource"):
         if key not in document.data:
             continue
         if key in options:
@@ -54,48 +62,60 @@ def recipe_of(document: Document) -> Recipe:
 
 def searcher_of(document: Document) -> Searcher:
     """The searcher of a study, from the value of its key."""
+    searcher: Searcher
     if isinstance(document.data, str):
-        return choices.searcher(document.data, document.label())
-    document.mapping(f"it must be one of {', '.join(choices.SEARCHERS)}; or a mapping with a type")
-    name = document.data.get("type")
-    if not isinstance(name, str):
-        rule = f"it must be one of {', '.join(choices.SEARCHERS)}"
-        raise InvalidArgumentError(document.label("type"), name, rule)
+        searcher = SEARCHERS.build(document.data, document.label())
+        return searcher
+    name = _type_of(document, SEARCHERS)
     options = {key: option.data for key, option in document.items() if key != "type"}
-    return choices.build_searcher(name, options, document.label(), document.data)
+    searcher = SEARCHERS.make(name, options, document.label(), document.data)
+    return searcher
+
+
+def backend_of(document: Document) -> Any:
+    """The backend of a study: its own key, and those beside it that are short forms."""
+    place = document["backend"]
+    kind, options = _typed(place, BACKENDS)
+    for key in (each.name for each in SHORT_FORMS):
+        if key not in document.data:
+            continue
+        if key in options:
+            raise document[key].wrong("it must be given once, here or for the backend")
+        if key not in kind.__dataclass_fields__:
+            raise document[key].wrong(f"{kind.__name__} has none")
+        options[key] = document[key]
+    return _built(kind, options, place)
 
 
 def _ranking(document: Document) -> Ranking:
-    if isinstance(document.data, str) and ":" in document.data:
-        try:
-            return choices.ranking(document.data.lower())
-        except InvalidArgumentError as error:
-            raise InvalidArgumentError(document.label(), document.data, error.rule) from None
-    ranking: Ranking = _built(*_typed(document, choices.RANKINGS), document)
+    ranking: Ranking = _built(*_typed(document, RANKINGS), document)
     return ranking
 
 
-def _typed(
-    document: Document, kinds: Mapping[str, Callable[..., Any]]
-) -> tuple[Any, dict[str, Document]]:
-    """The kind that a name or a mapping with a type asks for, and its options."""
-    names = {**{kind.__name__.lower(): kind for kind in kinds.values()}, **kinds}
-    rule = f"it must be one of {', '.join(kinds)}"
+def _typed(document: Document, family: Family) -> tuple[Any, dict[str, Document]]:
+    """The class that a text or a mapping with a type asks for, and its options."""
     if isinstance(document.data, str):
-        if document.data.lower() not in names:
-            raise document.wrong(rule)
-        return names[document.data.lower()], {}
-    document.mapping(f"{rule}; or a mapping with such a type")
-    name = document.data.get("type")
-    if not isinstance(name, str) or name.lower() not in names:
-        raise InvalidArgumentError(document.label("type"), name, rule)
-    kind: Any = names[name.lower()]
+        word, written = family.parse(document.data, document.label())
+        # Options in a text stand where the text stands.
+        options = {key: replace(document, data=value) for key, value in written.items()}
+        return family.find(word), options
+    name = _type_of(document, family)
+    kind: Any = family.find(name, document.label("type"))
     options = {key: option for key, option in document.items() if key != "type"}
     known = tuple(kind.__dataclass_fields__)
     for key in options:
         if key not in known:
             raise known_key(document, key, ("type", *known))
     return kind, options
+
+
+def _type_of(document: Document, family: Family) -> str:
+    rule = f"it must be one of {', '.join(family.words())}"
+    document.mapping(f"{rule}; or a mapping with such a type")
+    name = document.data.get("type")
+    if not isinstance(name, str):
+        raise InvalidArgumentError(document.label("type"), name, rule)
+    return name
 
 
 def _built(kind: Any, options: Mapping[str, Document], place: Document) -> Any:

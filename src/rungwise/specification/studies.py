@@ -12,16 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rungwise.checkpoints import bytes_of
-from rungwise.core.checks import one_of, real, whole
+from rungwise.backend_options import SHORT_FORMS
 from rungwise.errors import InvalidArgumentError, Told
+from rungwise.option_checks import check_folder
+from rungwise.options import list_options
 from rungwise.scripts import Script, script_of
 from rungwise.space import Space
 from rungwise.specification.choices import goal_of_metric
 from rungwise.specification.functions import is_reference, split_reference
-from rungwise.specification.recipes import OF_RECIPE, recipe_of, searcher_of
+from rungwise.specification.recipes import OF_RECIPE, backend_of, recipe_of, searcher_of
 from rungwise.specification.spaces import known_key, read_space
 from rungwise.specification.texts import Document, read
+from rungwise.study_options import GROUPS
 
 
 def read_study(path: str | os.PathLike[str], *, need_goal: bool = True) -> dict[str, Any]:
@@ -46,15 +48,24 @@ def read_study(path: str | os.PathLike[str], *, need_goal: bool = True) -> dict[
     _check_needed(document, goal_known=not need_goal or goal is not None)
     space = _space(document["space"], file.parent)
     arguments: dict[str, Any] = {"train": _train(document, file.parent, space), "space": space}
-    for key, check in _CHECKS.items():
-        if key in document.data:
-            arguments[key] = check(document[key].label(), document[key].data)
+    arguments.update(_read_options(document, file.parent, space))
     if goal is not None:
         arguments.setdefault("goal", goal)
+    return arguments
+
+
+def _read_options(document: Document, folder: Path, space: Space) -> dict[str, Any]:
+    """The arguments that follow from the options of the file."""
+    arguments: dict[str, Any] = {}
+    for each in _OPTIONS:
+        if each.name in document.data and each.name not in _READ_OTHERWISE:
+            written = document[each.name]
+            arguments[each.name] = each.check_written(written.label(), written.data)
     readers: dict[str, Callable[[Document], Any]] = {
         "initial": partial(_initial, space=space),
-        "study": partial(_file, folder=file.parent),
-        "transfer": partial(_files, folder=file.parent),
+        "study": partial(_file, folder=folder),
+        "transfer": partial(_files, folder=folder),
+        "checkpoints": partial(_folder, folder=folder),
         "searcher": searcher_of,
     }
     for key, reader in readers.items():
@@ -62,6 +73,10 @@ def read_study(path: str | os.PathLike[str], *, need_goal: bool = True) -> dict[
             arguments[key] = reader(document[key])
     if any(key in document.data for key in OF_RECIPE):
         arguments["scheduler"] = recipe_of(document)
+    if "backend" in document.data:
+        arguments["backend"] = backend_of(document)
+        for short in SHORT_FORMS:
+            arguments.pop(short.name, None)
     return arguments
 
 
@@ -168,6 +183,12 @@ def _files(document: Document, folder: Path) -> list[str]:
     return [str(folder / name.data) for name in names]
 
 
+def _folder(document: Document, folder: Path) -> str:
+    """A folder, in full; an address such as s3://… stays as it is."""
+    name = check_folder(document.label(), document.data)
+    return name if "://" in name else str(folder / name)
+
+
 def _legal(document: Document, space: Space) -> dict[str, Any]:
     try:
         return space.validate(document.data)
@@ -181,72 +202,14 @@ def _text(label: str, value: Any) -> str:
     return value
 
 
-def _whole(label: str, value: Any, *, at_least: int) -> int:
-    """A whole number; 1e3 is one too."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return whole(label, value, at_least=at_least)
+_OPTIONS = tuple(each for each in (*list_options(*GROUPS), *SHORT_FORMS) if each.key)
+"""The options that a study file may give."""
 
-
-def _workers(label: str, value: Any) -> int | str:
-    return "auto" if value == "auto" else _count(label, value, 1, "auto")
-
-
-def _keep(label: str, value: Any) -> int | str:
-    return "all" if value == "all" else _count(label, value, 0, "all")
-
-
-def _count(label: str, value: Any, at_least: int, word: str) -> int:
-    try:
-        return _whole(label, value, at_least=at_least)
-    except InvalidArgumentError as error:
-        raise InvalidArgumentError(label, value, f"{error.rule}, or {word!r}") from None
-
-
-def _positive(label: str, value: Any) -> float:
-    number = real(label, value)
-    if number <= 0:
-        raise InvalidArgumentError(label, value, "it must be above 0")
-    return number
-
-
-def _quota(label: str, value: Any) -> Any:
-    bytes_of(label, value)
-    return value
-
-
-def _names(label: str, value: Any) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise InvalidArgumentError(label, value, "it must be a list of names of modules")
-    return value
-
-
-_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
-    "metric": _text,
-    "goal": partial(one_of, choices=("min", "max")),
-    "max_resource": partial(_whole, at_least=1),
-    "trials": partial(_whole, at_least=1),
-    "finish": partial(one_of, choices=("drain", "paper")),
-    "seconds": partial(real, at_least=0),
-    "resource_budget": partial(real, at_least=0),
-    "target": real,
-    "workers": _workers,
-    "gpus_per_worker": partial(real, at_least=0),
-    "preload": _names,
-    "retries": partial(_whole, at_least=0),
-    "trial_timeout": _positive,
-    "report_timeout": _positive,
-    "checkpoint_quota": _quota,
-    "keep": _keep,
-    "leaders": partial(_whole, at_least=1),
-    "seed": partial(_whole, at_least=0),
-    "durability": partial(one_of, choices=("normal", "full")),
-}
-"""How the value of each key is checked that needs nothing but itself."""
+_READ_OTHERWISE = ("initial", "study", "transfer", "checkpoints", "searcher", "backend", *OF_RECIPE)
+"""Keys whose values need more than themselves: the space, the folder, keys beside them."""
 
 KEYS = (
     *("train", "command", "flags", "environment", "space"),
-    *_CHECKS,
-    *("min_resource", "eta", "scheduler", "ranking", "searcher", "initial", "transfer", "study"),
+    *(each.name for each in _OPTIONS),
 )
 """All that a study file may say."""

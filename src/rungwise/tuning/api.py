@@ -13,27 +13,30 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rungwise._version import __version__
+from rungwise.backend_options import SHORT_FORMS, choose_backend
+from rungwise.backends import Local
 from rungwise.core.limits import Finish
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.loading import not_while_loading
+from rungwise.option_checks import check_display
+from rungwise.options import take
 from rungwise.schedulers import documents as recipes
 from rungwise.searchers.base import Searcher
 from rungwise.searchers.checking import check_searcher
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.tuning import functions
-from rungwise.tuning.plan import Options, differences, limits_of, study_of
+from rungwise.tuning.plan import differences, limits_of, study_of
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.session import Crew, Report, Session, fold
 from rungwise.tuning.transfer import Files, Transfer
 
 CREW = "crew"
 """How many workers there were; kept with the options, since "auto" depends on the machine."""
-
-Show = Literal["auto", "live", "lines", "json", "quiet"]
 
 
 def tune(
@@ -44,10 +47,13 @@ def tune(
     goal: Literal["min", "max"],
     max_resource: int | None = None,
     trials: int | None = None,
-    workers: int | Literal["auto"] = "auto",
+    backend: Any = None,
+    workers: int | Literal["auto"] | None = None,
+    gpus_per_worker: float | None = None,
+    preload: Sequence[str] | None = None,
     study: str | os.PathLike[str] | None = None,
-    scheduler: Recipe | None = None,
-    searcher: Searcher | None = None,
+    scheduler: Recipe | str | None = None,
+    searcher: Searcher | str | None = None,
     initial: Sequence[Mapping[str, Any]] = (),
     transfer: Files = (),
     leaders: int | None = None,
@@ -56,17 +62,17 @@ def tune(
     seconds: float | None = None,
     resource_budget: float | None = None,
     target: float | None = None,
-    gpus_per_worker: float | None = None,
-    preload: Sequence[str] = (),
     retries: int = 1,
     trial_timeout: float | None = None,
     report_timeout: float | None = None,
     checkpoint_quota: int | str | None = None,
+    checkpoints: str | os.PathLike[str] | None = None,
     keep: int | Literal["all"] = 3,
     durability: Durability = "normal",
+    grace: float = 5.0,
     on_report: Callable[[Report], None] | None = None,
     on_end: Callable[[TuningResult], None] | None = None,
-    show: Show | Display = "auto",
+    show: str | Display = "auto",
 ) -> TuningResult:
     """Find a good configuration with as little training as possible.
 
@@ -76,75 +82,80 @@ def tune(
         train: ``train(config, run)``, see :class:`Run`; or a :class:`Script`.
         space: the search space: a dict of name to :class:`Float`, :class:`Int`, list of options
             or constant, or a ``ConfigSpace.ConfigurationSpace``.
-        metric: the name under which ``run.report`` is given the quantity to optimise.
-        goal: ``"min"`` or ``"max"``.
-        max_resource: the most training you would ever pay for one configuration, in whatever
-            ``run.report`` counts. Without it PASHA's ceiling alone decides, with a warning when
-            it climbs out of sight.
-        trials: how many configurations are tried at most; 256 if nothing else ends the study.
-        workers: how many train at a time; ``"auto"``: one a GPU, else one a processor.
-        study: the file that keeps the study; without one it is kept as long as the result is.
-        scheduler: :class:`PASHA` with the paper's settings by default.
-        searcher: who proposes configurations; random by default.
-        initial: configurations to try first.
-        transfer: earlier study files, one or a list. Their leaders are tried before ``initial``,
-            and set the bar: any other configuration goes on beyond a rung only if it is at least
-            as good there as the best of them (:class:`Rush`).
-        leaders: how many configurations are taken from earlier studies at most (:func:`leaders`);
-            4 by default.
-        seed: same seed, same configurations.
-        finish: ``"drain"``: go on until nothing is promotable; ``"paper"``: end when the last
-            configuration has started.
-        seconds: end after so many seconds of running.
-        resource_budget: end when so much resource has been spent in all.
-        target: end when a value as good as this is reported.
-        gpus_per_worker: GPUs for each worker; a fraction shares one among several.
+        metric: name under which run.report gets the quantity to optimise.
+        goal: whether the metric is minimised ("min") or maximised ("max"). The command line and
+            study files know it for well-known metrics, such as accuracy and test_loss.
+        max_resource: the most training for one configuration, in the unit that run.report counts
+            (epochs, steps, rounds). Without it PASHA's ceiling alone decides, and a warning is
+            given when it reaches the safety net.
+        trials: number of configurations tried at most; 256 if nothing else ends the study.
+        backend: where trials are trained: a backend such as rungwise.Local(workers=4), or its name;
+            worker processes on this machine by default. The options workers, gpus_per_worker and
+            preload are the short form of giving them to it.
+        workers: number of configurations trained at the same time; "auto": one per GPU, or one per
+            processor where there is no GPU.
+        gpus_per_worker: GPUs for each worker; a fraction lets several workers share one GPU.
         preload: modules that workers import before their first job.
-        retries: how often a trial that failed is tried again from its checkpoint; it counts anew
-            whenever the trial has got further.
-        trial_timeout: the longest that one leg of a trial may take, in seconds.
-        report_timeout: the longest that a trial may be silent, in seconds.
-        checkpoint_quota: the most room for checkpoints, in bytes or as ``"20GB"``; beyond it the
+        study: file that keeps the study. Without one, Python keeps the study as long as its result;
+            the command line takes NAME.db in the current folder.
+        scheduler: which trial is trained next and how far: a scheduler such as rungwise.ASHA(), or
+            its name; PASHA with the paper's settings by default.
+        searcher: what proposes configurations: a searcher such as rungwise.searchers.GP(), or its
+            name; random sampling by default.
+        initial: configurations to try first.
+        transfer: earlier study files, one or several. Their best configurations are tried first,
+            and any other is trained beyond a rung only if it is at least as good there as the best
+            of them (see Rush).
+        leaders: number of configurations taken from earlier studies at most, in all; 4 by default.
+        seed: the same seed draws the same configurations.
+        finish: "drain": continue until no trial can be promoted; "paper": end when the last
+            configuration has started.
+        seconds: end after this many seconds of running.
+        resource_budget: end when this much resource has been spent in total.
+        target: end when a value at least this good is reported.
+        retries: number of times a failed trial is tried again from its checkpoint; counted from 0
+            again whenever the trial has made progress.
+        trial_timeout: longest time for one job (a trial trained to its next rung), in seconds.
+        report_timeout: longest time between two reports of a job, in seconds.
+        checkpoint_quota: the most disk space for checkpoints, in bytes or as "20GB"; beyond it the
             least promising paused trials lose theirs.
-        keep: of how many leaders the checkpoints stay in the end, or ``"all"``.
-        durability: ``"normal"``: reports survive any kill; ``"full"``: a power failure as well.
+        checkpoints: folder where checkpoints are kept; beside the study file by default.
+        keep: number of best trials that keep their checkpoints after the study, or "all".
+        durability: "normal": reports survive the death of any process; "full": a power failure as
+            well.
+        grace: seconds that a job has to end when it is asked to; then its process is killed.
         on_report: called with a :class:`Report` after every report. If it raises, the study
             stops and can be resumed.
         on_end: called with the result.
-        show: ``"live"``, ``"lines"``, ``"json"``, ``"quiet"``, or ``"auto"``: live on a terminal.
+        show: what is shown while the study runs: the name of a display; "auto": a live view on a
+            terminal, else log lines. In Python also a display of your own.
 
     Raises:
         StudyDiffersError: the file holds another study.
         StudyInterrupted: Ctrl-C; what was reported is kept.
     """
+    # All arguments by name: each group of options takes its own, so that none is written again.
+    given = locals()
     not_while_loading()
-    _check_metric(metric)
-    earlier = Transfer.of(transfer, leaders, study)
+    search, stop = take(SearchOptions, given), take(StopOptions, given)
+    output = take(OutputOptions, given)
+    earlier = Transfer.of(search.transfer, search.leaders, study)
     asked, open_ended = study_of(
         space,
-        goal=goal,
-        scheduler=scheduler,
-        max_resource=max_resource,
-        searcher=searcher,
-        initial=initial,
-        seed=seed,
-        limits=limits_of(trials, finish, seconds, resource_budget, target),
+        goal=search.goal,
+        scheduler=search.scheduler,
+        max_resource=search.max_resource,
+        searcher=search.searcher,
+        initial=search.initial,
+        seed=search.seed,
+        limits=limits_of(stop),
     )
-    options = Options(
-        workers,
-        gpus_per_worker,
-        preload,
-        retries,
-        trial_timeout,
-        report_timeout,
-        checkpoint_quota,
-        keep,
-        durability,
-    )
+    shorts = {each.name: given[each.name] for each in SHORT_FORMS}
+    options = take(RunOptions, {**given, "backend": choose_backend(backend, shorts)})
     crew = Crew.of(train, options)
     _check_finish(asked, len(crew.shares))
     about = _about(train, metric, crew, open_ended=open_ended, transfer=earlier)
-    display = _display(show)
+    display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
     types = (*recipes.kinds_of(asked.scheduler), *recipes.kinds_of(asked.searcher))
     asked = earlier.applied_to(asked, None if study is None else _path(study), types)
@@ -162,7 +173,7 @@ def resume(
     *,
     on_report: Callable[[Report], None] | None = None,
     on_end: Callable[[TuningResult], None] | None = None,
-    show: Show | Display = "auto",
+    show: str | Display = "auto",
     types: Sequence[type] = (),
     **options: Any,
 ) -> TuningResult:
@@ -174,15 +185,16 @@ def resume(
         on_report: see :func:`tune`.
         on_end: see :func:`tune`.
         show: see :func:`tune`.
-        types: recipes, rankings and searchers of your own that the study uses.
-        options: how to run it, where that is to change: ``workers``, ``retries``, ….
+        types: recipes, rankings, searchers and backends of your own that the study uses.
+        options: how to run it, where that is to change: ``backend``, ``retries``, …;
+            ``workers`` and the other short forms change a field of the backend it had.
     """
     not_while_loading()
-    display = _display(show)
+    display = _choose_display(check_display("show", show))
     _check_callbacks(on_report=on_report, on_end=on_end)
     with _existing(study, types) as file:
         about = file.about
-        chosen = Options.read(about.options, options)
+        chosen = RunOptions.read(about.options, options, types)
         held = file.log.study
         if held.space is not None:
             check_searcher(held.searcher, held.space)
@@ -204,14 +216,13 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
         engine, clock = fold(file)
         about = file.about
-        options = Options.read(about.options, {})
         return TuningResult(
             engine,
             path,
             about,
             seconds=clock,
             failures=file.failures(),
-            options=options,
+            options=_read_options(about, types),
             workers=about.options.get(CREW, 1),
         )
 
@@ -239,6 +250,16 @@ def _run(
     if on_end is not None:
         on_end(result)
     return result
+
+
+def _read_options(about: About, types: Sequence[type]) -> RunOptions:
+    """The options of a study that is only read: a backend that is not known here does no harm."""
+    try:
+        return RunOptions.read(about.options, {}, types)
+    except InvalidArgumentError as error:
+        if error.argument != "backend":
+            raise
+        return RunOptions.read(about.options, {"backend": Local()})
 
 
 def _begin(file: StudyFile, asked: Study, about: About) -> None:
@@ -304,20 +325,9 @@ def _check_finish(study: Study, workers: int) -> None:
         raise InvalidArgumentError("finish", "paper", rule)
 
 
-def _check_metric(metric: Any) -> None:
-    if not (isinstance(metric, str) and metric.isidentifier()):
-        rule = "it must be a name that run.report can be given, such as accuracy"
-        raise InvalidArgumentError("metric", metric, rule)
-
-
-def _display(show: Any) -> Display:
-    if isinstance(show, str):
-        return choose(show)
-    parts = ("begin", "due", "update", "notice", "end")
-    if isinstance(show, type) or not all(callable(getattr(show, part, None)) for part in parts):
-        rule = "it must be 'auto', 'live', 'lines', 'json', 'quiet', or a display"
-        raise InvalidArgumentError("show", show, rule)
-    display: Display = show
+def _choose_display(show: Any) -> Display:
+    """The display itself, or the one that a checked name means."""
+    display: Display = choose(show) if isinstance(show, str) else show
     return display
 
 
@@ -339,5 +349,5 @@ def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile
     with StudyFile(path, mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
-        durability = Options.read(file.about.options, {}).durability
+        durability = _read_options(file.about, types).durability
     return StudyFile(path, durability=durability, types=types)

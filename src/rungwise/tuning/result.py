@@ -15,9 +15,9 @@ from rungwise.core.engine import Engine
 from rungwise.errors import InvalidArgumentError, MissingExtraError, NothingFoundError
 from rungwise.storage.documents import types_of
 from rungwise.storage.study_file import About, StudyFile, files_of
+from rungwise.study_options import RunOptions
 from rungwise.tuning import functions
 from rungwise.tuning.exports import trials_of
-from rungwise.tuning.plan import Options
 from rungwise.tuning.retraining import Retrained, Retraining
 from rungwise.tuning.upkeep import trial_folder
 
@@ -61,7 +61,7 @@ class TuningResult:
         *,
         seconds: float,
         failures: Sequence[Failure] = (),
-        options: Options | None = None,
+        options: RunOptions | None = None,
         workers: int = 1,
     ) -> None:
         self.engine = engine
@@ -71,7 +71,7 @@ class TuningResult:
         self.seconds = seconds
         self.failures = tuple(failures)
         self._about = about
-        self._options = Options() if options is None else options
+        self._options = RunOptions() if options is None else options
         self._workers = workers
 
     def __repr__(self) -> str:

@@ -30,9 +30,9 @@ from rungwise.core.decisions import CONTINUE, PAUSE, Job
 from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
 from rungwise.errors import LogUnavailableError, RetrainingError, StudyInterrupted
 from rungwise.storage.study_file import StudyFile
+from rungwise.study_options import RunOptions
 from rungwise.tuning import functions
 from rungwise.tuning.interrupts import graceful
-from rungwise.tuning.plan import Options
 from rungwise.tuning.session import leg_of
 
 GONE = "gone-"
@@ -218,7 +218,7 @@ class Retraining:
         file: StudyFile,
         metric: str,
         seed: int,
-        options: Options,
+        options: RunOptions,
         on_report: Callable[[float, float], None] | None = None,
     ) -> None:
         functions.check(train)
@@ -315,12 +315,12 @@ class Retraining:
         )
 
     def _worker_options(self) -> local.Options:
-        given = self._options.gpus_per_worker
+        given = getattr(self._options.backend, "gpus_per_worker", None)
         # Whole GPUs were shared out among several workers; here is one, and it may have them all.
         share = None if given is None or given >= 1 else min(given, len(hardware.gpus()))
         return local.Options(
             shares=hardware.share_out(1, share),
-            preload=self._options.preload,
+            preload=getattr(self._options.backend, "preload", ()),
             report_timeout=self._options.report_timeout,
             grace=self._options.grace,
             inherit=self._file.held_open,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rungwise import views
-from rungwise.backends import hardware, local
+from rungwise.backends import Local, hardware, local
 from rungwise.backends.base import Fact, Failure
 from rungwise.checkpoints import bytes_of
 from rungwise.core.decisions import Decision, Job
@@ -21,6 +21,7 @@ from rungwise.core.seeding import generator
 from rungwise.display import Display, Snapshot, WorkerView
 from rungwise.driver import Driver
 from rungwise.errors import (
+    InvalidArgumentError,
     NothingFoundError,
     ReplayMismatchError,
     SafetyNetWarning,
@@ -29,10 +30,10 @@ from rungwise.errors import (
 from rungwise.run import Leg, Phase
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.study_options import RunOptions
 from rungwise.tuning import functions
 from rungwise.tuning.ahead import Ahead
 from rungwise.tuning.interrupts import graceful
-from rungwise.tuning.plan import Options
 from rungwise.tuning.upkeep import Upkeep
 
 
@@ -68,14 +69,16 @@ class Crew:
     """
 
     function: bytes
-    options: Options
+    options: RunOptions
     shares: Sequence[Mapping[str, str]]
 
     @classmethod
-    def of(cls, train: Any, options: Options) -> Crew:
+    def of(cls, train: Any, options: RunOptions) -> Crew:
         """The crew for a training function."""
         functions.check(train)
-        shares = hardware.share_out(options.workers, options.gpus_per_worker)
+        if not isinstance(backend := options.backend, Local):
+            raise InvalidArgumentError("backend", backend, "only Local can run a study yet")
+        shares = hardware.share_out(backend.workers, backend.gpus_per_worker)
         return cls(functions.pack(train), options, shares)
 
 
@@ -216,7 +219,7 @@ class Session:
     def _worker_options(self) -> local.Options:
         return local.Options(
             shares=self._crew.shares,
-            preload=self._options.preload,
+            preload=self._options.backend.preload,
             trial_timeout=self._options.trial_timeout,
             report_timeout=self._options.report_timeout,
             grace=self._options.grace,

@@ -1,0 +1,69 @@
+"""The backend that is asked for: a value, a name, or fields of the default one in short form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from rungwise.backends.recipes import Local
+from rungwise.errors import InvalidArgumentError
+from rungwise.option_checks import check_backend
+from rungwise.options import Option, list_options
+from rungwise.registry import BACKENDS
+
+SHORT_FORMS: tuple[Option, ...] = list_options(Local)
+"""Fields of the default backend that may be given without naming it."""
+
+
+def choose_backend(backend: Any, shorts: Mapping[str, Any]) -> Any:
+    """The backend that Python's arguments ask for.
+
+    Args:
+        backend: a backend, or the name of one; None for the default.
+        shorts: fields in their short form; None where one is not given.
+    """
+    given = {name: value for name, value in shorts.items() if value is not None}
+    if backend is None:
+        return Local(**given)
+    chosen = check_backend("backend", backend)
+    for name, value in given.items():
+        kind = type(chosen).__name__
+        rule = f"give it to the backend: backend={kind}({name}={value!r})"
+        raise InvalidArgumentError(name, value, rule)
+    return chosen
+
+
+def set_fields(backend: Any, given: Mapping[str, Any]) -> Any:
+    """A backend with fields of other values.
+
+    Args:
+        backend: the backend.
+        given: the values by the names of the fields.
+    """
+    known = [each.name for each in fields(backend)]
+    for name, value in given.items():
+        if name not in known:
+            kind = type(backend).__name__
+            rule = f"the backend {kind} has none; its options are {', '.join(known)}"
+            raise InvalidArgumentError(name, value, rule)
+    return replace(backend, **given)
+
+
+def read_backend(options: Mapping[str, Any], types: Iterable[type] = ()) -> Any:
+    """The backend of a study file; version 0.1.0 kept the fields of the only one it had."""
+    written = options.get("backend")
+    if written is None:
+        names = [each.name for each in SHORT_FORMS]
+        return Local(**{name: options[name] for name in names if name in options})
+    kinds = {kind.__name__: kind for kind in types}
+    name = written.get("type") if isinstance(written, Mapping) else None
+    if name not in kinds:
+        kinds = {each: BACKENDS.find(each) for each in BACKENDS.classes()}
+    if name not in kinds:
+        rule = "the study was run on a backend that is not known here: give backend=…"
+        raise InvalidArgumentError("backend", name, rule)
+    kind: Any = kinds[name]
+    # What a later version has added is dropped, as with the other options.
+    known = [each.name for each in fields(kind)]
+    return kind(**{key: written[key] for key in known if key in written})

@@ -1,0 +1,95 @@
+"""Checks of options that need to know more than the value: names, files, protocols.
+
+Each is ``check(name, value)``, see :mod:`rungwise.options`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rungwise.checkpoints import bytes_of
+from rungwise.core.checks import must_be, one_of
+from rungwise.core.scheduling import Recipe
+from rungwise.errors import InvalidArgumentError
+from rungwise.registry import BACKENDS, DISPLAYS, SCHEDULERS, SEARCHERS
+from rungwise.searchers.base import Searcher
+
+
+def check_metric(name: str, value: Any) -> str:
+    """A name that ``run.report`` can be given."""
+    if not (isinstance(value, str) and value.isidentifier()):
+        rule = "it must be a name that run.report can be given, such as accuracy"
+        raise InvalidArgumentError(name, value, rule)
+    return value
+
+
+def check_goal(name: str, value: Any) -> str:
+    """``"min"`` or ``"max"``."""
+    if value is None:
+        rule = "say whether the metric is to be minimised ('min') or maximised ('max')"
+        raise InvalidArgumentError(name, None, rule)
+    return str(one_of(name, value, ("min", "max")))
+
+
+def check_scheduler(name: str, value: Any) -> Any:
+    """A recipe, or the name of one."""
+    recipe = SCHEDULERS.resolve(name, value)
+    must_be(name, recipe, Recipe, "a recipe such as rungwise.PASHA(…), or the name of one")
+    return recipe
+
+
+def check_searcher(name: str, value: Any) -> Any:
+    """A searcher, or the name of one."""
+    searcher = SEARCHERS.resolve(name, value)
+    words = "a searcher such as rungwise.searchers.GP(), or the name of one"
+    must_be(name, searcher, Searcher, words)
+    return searcher
+
+
+def check_backend(name: str, value: Any) -> Any:
+    """A backend, or the name of one."""
+    backend = BACKENDS.resolve(name, value)
+    if isinstance(backend, type) or not hasattr(backend, "workers"):
+        words = ", ".join(BACKENDS.words())
+        rule = f"it must be a backend such as rungwise.Local(workers=4), or one of {words}"
+        raise InvalidArgumentError(name, value, rule)
+    return backend
+
+
+def check_display(name: str, value: Any) -> Any:
+    """A display, or the name of one."""
+    if isinstance(value, str):
+        if value not in DISPLAYS.other_words:
+            DISPLAYS.find(value, name)
+        return value
+    parts = ("begin", "due", "update", "notice", "end")
+    if isinstance(value, type) or not all(callable(getattr(value, part, None)) for part in parts):
+        rule = f"it must be one of {', '.join(DISPLAYS.words())}, or a display"
+        raise InvalidArgumentError(name, value, rule)
+    return value
+
+
+def check_configurations(name: str, value: Any) -> Any:
+    """A list of configurations, which the space checks one by one."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InvalidArgumentError(name, value, "it must be a list of configurations")
+    return value
+
+
+def check_quota(name: str, value: Any) -> int | str:
+    """A number of bytes; text stays as it was written."""
+    size = bytes_of(name, value)
+    return value if isinstance(value, str) else size
+
+
+def check_folder(name: str, value: Any) -> str:
+    """The name of a folder."""
+    try:
+        folder = os.fspath(value)
+    except TypeError:
+        folder = ""
+    if not isinstance(folder, str) or not folder:
+        raise InvalidArgumentError(name, value, "it must be the name of a folder")
+    return folder

@@ -1,0 +1,350 @@
+"""Every option of a study, written once, in dataclasses grouped by meaning.
+
+A new option is one field here (or in a backend, see :class:`rungwise.Local`) and one keyword of
+:func:`rungwise.tune`; its check, flag, key and documentation follow. ``python docs/options.py
+--write`` writes the texts into the docstrings and the reference page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from rungwise.backend_options import SHORT_FORMS, choose_backend, read_backend, set_fields
+from rungwise.backends.recipes import Local
+from rungwise.core.checks import keep as set_frozen
+from rungwise.core.limits import Finish
+from rungwise.errors import InvalidArgumentError, Told
+from rungwise.option_checks import (
+    check_backend,
+    check_configurations,
+    check_display,
+    check_folder,
+    check_goal,
+    check_metric,
+    check_quota,
+    check_scheduler,
+    check_searcher,
+)
+from rungwise.options import (
+    REQUIRED,
+    Option,
+    check_not_negative,
+    check_nothing,
+    check_number,
+    check_options,
+    check_positive,
+    list_options,
+    make_count_check,
+    make_word_check,
+    option,
+)
+from rungwise.registry import FAMILIES
+from rungwise.schedulers import documents
+from rungwise.storage.sqlite import Durability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """What is searched."""
+
+    metric: str = option(
+        REQUIRED,
+        text="name under which run.report gets the quantity to optimise.",
+        check=check_metric,
+    )
+    goal: Literal["min", "max"] = option(
+        REQUIRED,
+        text='whether the metric is minimised ("min") or maximised ("max"). The command line and '
+        "study files know it for well-known metrics, such as accuracy and test_loss.",
+        check=check_goal,
+        words=("min", "max"),
+    )
+    max_resource: int | None = option(
+        None,
+        text="the most training for one configuration, in the unit that run.report counts (epochs, "
+        "steps, rounds). Without it PASHA's ceiling alone decides, and a warning is given when it "
+        "reaches the safety net.",
+        check=make_count_check(1),
+        kind=int,
+    )
+    scheduler: Any = option(
+        None,
+        text="which trial is trained next and how far: a scheduler such as rungwise.ASHA(), or its "
+        "name; PASHA with the paper's settings by default.",
+        check=check_scheduler,
+        family="scheduler",
+    )
+    searcher: Any = option(
+        None,
+        text="what proposes configurations: a searcher such as rungwise.searchers.GP(), or its "
+        "name; random sampling by default.",
+        check=check_searcher,
+        family="searcher",
+    )
+    initial: Sequence[Mapping[str, Any]] = option(
+        (),
+        text="configurations to try first.",
+        check=check_configurations,
+        flag=False,
+    )
+    transfer: Any = option(
+        (),
+        text="earlier study files, one or several. Their best configurations are tried first, and "
+        "any other is trained beyond a rung only if it is at least as good there as the best of "
+        "them (see Rush).",
+        check=check_nothing,
+        repeatable=True,
+        metavar="FILE",
+    )
+    leaders: int | None = option(
+        None,
+        text="number of configurations taken from earlier studies at most, in all; 4 by default.",
+        check=make_count_check(1),
+        kind=int,
+    )
+    seed: int = option(
+        0,
+        text="the same seed draws the same configurations.",
+        check=make_count_check(0),
+        kind=int,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderOptions:
+    """Options of the scheduler with a flag and a key of their own; not every scheduler has each."""
+
+    min_resource: int | None = option(
+        None,
+        text="training of the first rung (r).",
+        check=check_nothing,
+        kind=int,
+        keyword=False,
+    )
+    eta: int | None = option(
+        None,
+        text="reduction factor (η): one trial in η is trained beyond a rung.",
+        check=check_nothing,
+        kind=int,
+        keyword=False,
+    )
+    ranking: Any = option(
+        None,
+        text="PASHA's criterion for a stable ranking, NAME or NAME:numbers, for example noise:90, "
+        "soft:0.02 or rbo:0.5,0.5.",
+        check=check_nothing,
+        family="ranking",
+        keyword=False,
+    )
+    size: int | None = option(
+        None,
+        text="number of configurations that start together (successive halving only).",
+        check=check_nothing,
+        kind=int,
+        keyword=False,
+    )
+    promote: str | None = option(
+        None,
+        text='which trials of a rung are promoted: "floor" (the best ⌊n/η⌋, as in the paper) or '
+        '"quantile" (as in its authors\' code).',
+        check=check_nothing,
+        words=("floor", "quantile"),
+        keyword=False,
+    )
+    check: str | None = option(
+        None,
+        text='when PASHA compares rankings: "rung" (when a trial reaches the top rung) or "report" '
+        "(after every report).",
+        check=check_nothing,
+        words=("rung", "report"),
+        keyword=False,
+    )
+    variant: str | None = option(
+        None,
+        text='"promotion" (trials pause and are promoted) or "stopping" (trials run until they are '
+        "stopped).",
+        check=check_nothing,
+        words=("promotion", "stopping"),
+        keyword=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopOptions:
+    """When the study ends; the first condition that holds ends it."""
+
+    trials: int | None = option(
+        None,
+        text="number of configurations tried at most; 256 if nothing else ends the study.",
+        check=make_count_check(1),
+        kind=int,
+    )
+    finish: Finish = option(
+        "drain",
+        text='"drain": continue until no trial can be promoted; "paper": end when the last '
+        "configuration has started.",
+        check=make_word_check("drain", "paper"),
+        words=("drain", "paper"),
+    )
+    seconds: float | None = option(
+        None,
+        text="end after this many seconds of running.",
+        check=check_not_negative,
+        kind=float,
+    )
+    resource_budget: float | None = option(
+        None,
+        text="end when this much resource has been spent in total.",
+        check=check_not_negative,
+        kind=float,
+    )
+    target: float | None = option(
+        None,
+        text="end when a value at least this good is reported.",
+        check=check_number,
+        kind=float,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How the study is run; no decision depends on it."""
+
+    backend: Any = option(
+        None,
+        text="where trials are trained: a backend such as rungwise.Local(workers=4), or its name; "
+        "worker processes on this machine by default. The options workers, gpus_per_worker and "
+        "preload are the short form of giving them to it.",
+        check=check_backend,
+        family="backend",
+    )
+    retries: int = option(
+        1,
+        text="number of times a failed trial is tried again from its checkpoint; counted from 0 "
+        "again whenever the trial has made progress.",
+        check=make_count_check(0),
+        kind=int,
+    )
+    trial_timeout: float | None = option(
+        None,
+        text="longest time for one job (a trial trained to its next rung), in seconds.",
+        check=check_positive,
+        kind=float,
+    )
+    report_timeout: float | None = option(
+        None,
+        text="longest time between two reports of a job, in seconds.",
+        check=check_positive,
+        kind=float,
+    )
+    checkpoint_quota: int | str | None = option(
+        None,
+        text='the most disk space for checkpoints, in bytes or as "20GB"; beyond it the least '
+        "promising paused trials lose theirs.",
+        check=check_quota,
+        metavar="SIZE",
+    )
+    checkpoints: str | None = option(
+        None,
+        text="folder where checkpoints are kept; beside the study file by default.",
+        check=check_folder,
+        metavar="FOLDER",
+    )
+    keep: int | Literal["all"] = option(
+        3,
+        text='number of best trials that keep their checkpoints after the study, or "all".',
+        check=make_count_check(0, "all"),
+        kind=int,
+        words=("all",),
+    )
+    durability: Durability = option(
+        "normal",
+        text='"normal": reports survive the death of any process; "full": a power failure as well.',
+        check=make_word_check("normal", "full"),
+        words=("normal", "full"),
+        fixed=True,
+    )
+    grace: float = option(
+        5.0,
+        text="seconds that a job has to end when it is asked to; then its process is killed.",
+        check=check_not_negative,
+        kind=float,
+    )
+
+    def __post_init__(self) -> None:
+        # Clean values are plain ones, whatever kind they are given as: the study file holds JSON.
+        check_options(self)
+        if self.backend is None:
+            set_frozen(self, backend=Local())
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON, for the study file."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**plain, "backend": documents.write(self.backend)}
+
+    @classmethod
+    def read(
+        cls, document: Mapping[str, Any], changes: Mapping[str, Any], types: Iterable[type] = ()
+    ) -> RunOptions:
+        """The options of a study file, with changes; what this version does not know is dropped.
+
+        Args:
+            document: the options in the file.
+            changes: what is to change: options, or fields of the backend in their short form.
+            types: backends beyond those of rungwise.
+        """
+        known = [each.name for each in list_options(cls)]
+        shorts = {each.name: changes[each.name] for each in SHORT_FORMS if each.name in changes}
+        changeable = [each.name for each in list_options(cls) if not each.fixed]
+        unknown = sorted(set(changes) - set(changeable) - set(shorts))
+        if unknown:
+            names = ", ".join((*changeable, *(each.name for each in SHORT_FORMS)))
+            rule = f"only how a study is run can be changed: {names}"
+            raise InvalidArgumentError("options", Told(", ".join(unknown)), rule)
+        given = {name: value for name, value in {**document, **changes}.items() if name in known}
+        if changes.get("backend") is None:
+            kept = read_backend(document, types)
+            given["backend"] = set_fields(kept, shorts) if shorts else kept
+        else:
+            given["backend"] = choose_backend(changes["backend"], shorts)
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """Where the study is kept, and what is shown meanwhile."""
+
+    study: Any = option(
+        None,
+        text="file that keeps the study. Without one, Python keeps the study as long as its "
+        "result; the command line takes NAME.db in the current folder.",
+        check=check_nothing,
+        metavar="FILE",
+    )
+    show: Any = option(
+        "auto",
+        text='what is shown while the study runs: the name of a display; "auto": a live view on a '
+        "terminal, else log lines. In Python also a display of your own.",
+        check=check_display,
+        family="show",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+GROUPS = (SearchOptions, LadderOptions, StopOptions, RunOptions, OutputOptions)
+"""All groups, in the order in which a person should read them."""
+
+
+def list_names(each: Option) -> tuple[str, ...]:
+    """The names that an option takes, if it takes those of a family."""
+    return FAMILIES[each.family].words() if each.family else ()
