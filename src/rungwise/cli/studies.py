@@ -25,7 +25,10 @@ from rungwise.tuning import exports, functions
 from rungwise.tuning.api import load
 
 Top = Annotated[int, typer.Option(help="How many of the best.", min=1)]
-TrialNumber = Annotated[int | None, typer.Option(help="One trial's story instead.", min=0)]
+TrialNumber = Annotated[int | None, typer.Option(help="One trial in detail instead.", min=0)]
+Retrained = Annotated[
+    int | None, typer.Option(help="The trial to retrain; the best one by default.", min=0)
+]
 Folder = Annotated[Path, typer.Argument(help="Where to look.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
 What = Annotated[str, typer.Option(help="reports (one a row) or trials.")]
@@ -127,7 +130,7 @@ def retrain(
     study: Study,
     train: Function = None,
     resource: Resource = None,
-    trial: TrialNumber = None,
+    trial: Retrained = None,
     fresh: Fresh = False,
     as_json: AsJson = False,
 ) -> None:
