@@ -9,6 +9,8 @@ import sys
 import pytest
 
 import rungwise as rw
+from rungwise.core.events import Reported
+from rungwise.storage.study_file import StudyFile
 from rungwise.tuning import exports
 
 FIXED = {"trial", "job", "resource", "seconds", "decision"}
@@ -48,6 +50,44 @@ def test_no_column_replaces_another(path):
         assert (row["metric.resource"], row["twice"]) == (-4, -5)
         assert (row["metric.config.x"], row["metric.metric.seconds"]) == (-6, -7)
     assert FIXED == set(exports.REPORT_COLUMNS) <= set(rows[0])
+
+
+def test_a_study_is_exported_while_it_grows(path, tmp_path, monkeypatch):
+    """Every look at the log finds more in it, but all rows come from one look."""
+    with StudyFile(path, mode="read") as file:
+        study, about, extras = file.log.study, file.about, file.extras()
+        entries = list(file.read_from())
+    complete = exports.rows_of(path)
+    growing = tmp_path / "growing.db"
+    parts = [entries[at : at + 7] for at in range(0, len(entries), 7)]
+    read = StudyFile.read_from
+    with StudyFile(growing) as tuner:
+        tuner.begin_with(study, about)
+
+        def append():
+            part = parts.pop(0) if parts else []
+            for event, _ in part:
+                if isinstance(event, Reported):
+                    tuner.note_extras(event.job, event.resource, extras[event.job, event.resource])
+            tuner.extend(part)
+
+        def while_it_grows(file, start=0):
+            append()
+            for entry in read(file, start):
+                append()
+                yield entry
+            append()
+
+        append()
+        monkeypatch.setattr(StudyFile, "read_from", while_it_grows)
+        seen = 0
+        while parts:
+            rows = exports.rows_of(growing)
+            assert rows == complete[: len(rows)]
+            assert len(rows) >= seen
+            seen = len(rows)
+        assert 0 < seen < len(complete)
+        assert exports.rows_of(growing) == complete
 
 
 def test_a_row_a_trial_keeps_its_columns(path):

@@ -7,15 +7,17 @@ import importlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from rungwise import views
 from rungwise.core.checks import one_of
+from rungwise.core.decisions import Job, Run
 from rungwise.core.engine import Engine
 from rungwise.core.events import Reported
 from rungwise.display.text import jsonable
 from rungwise.errors import MissingExtraError
+from rungwise.storage.base import Entry
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.session import fold
 
@@ -38,7 +40,7 @@ def rows_of(study: str | os.PathLike[str], what: What = "reports") -> list[Row]:
     one_of("what", what, ("reports", "trials"))
     with StudyFile(study, mode="read") as file:
         if what == "reports":
-            return list(_reports(file))
+            return _reports(file)
         engine, _ = fold(file)
         return trials_of(engine)
 
@@ -60,29 +62,56 @@ def trials_of(engine: Engine) -> list[Row]:
     ]
 
 
-def _reports(file: StudyFile) -> Iterator[Row]:
-    engine, _ = fold(file)
-    metric = file.about.metric
+def _reports(file: StudyFile) -> list[Row]:
+    """A row a report, from one pass over the log: another process may be appending to it."""
+    reports = _Reports()
+    fold(file, reports.take)
+    # Read last, since a report and its other metrics come in one transaction: every report that
+    # was seen has its metrics by now.
     extras = file.extras()
-    furthest: dict[int, float] = {}
-    for event, decision in file.read_from():
-        if not isinstance(event, Reported):
-            continue
-        job = engine.jobs[event.job]
-        if event.resource <= furthest.get(job.trial, 0):
-            continue  # told before
-        furthest[job.trial] = event.resource
-        others = extras.get((event.job, event.resource), {})
-        yield {
+    metric = file.about.metric
+    return [
+        {
             "trial": job.trial,
             "job": event.job,
             "resource": event.resource,
             _metric(metric): event.value,
             "seconds": event.at,
-            "decision": type(decision).__name__,
-            **{_metric(name): value for name, value in others.items()},
+            "decision": decision,
+            **{
+                _metric(name): value
+                for name, value in extras.get((event.job, event.resource), {}).items()
+            },
             **_config(job.config),
         }
+        for event, decision, job in reports.found
+    ]
+
+
+class _Reports:
+    """Collects the reports of a log that brought something new.
+
+    Attributes:
+        found: [(report, the name of its decision, its job), …] in order.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[tuple[Reported, str, Job]] = []
+        self._jobs: dict[int, Job] = {}
+        self._furthest: dict[int, float] = {}
+
+    def take(self, entry: Entry) -> None:
+        """Take in the next entry of the log."""
+        event, decision = entry
+        if isinstance(decision, Run):
+            self._jobs[decision.job.id] = decision.job
+        if not isinstance(event, Reported):
+            return
+        # Of a job that was never issued there is nothing to tell; the replay refuses its report.
+        job = self._jobs.get(event.job)
+        if job is not None and event.resource > self._furthest.get(job.trial, 0):
+            self._furthest[job.trial] = event.resource
+            self.found.append((event, type(decision).__name__, job))
 
 
 def _metric(name: str) -> str:

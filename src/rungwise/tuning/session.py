@@ -341,14 +341,22 @@ class Session:
         return f"Interrupted: {had} are kept in {name}. Go on with: {way}"
 
 
-def fold(file: StudyFile) -> tuple[Engine, float]:
-    """The engine of a study file, every decision checked, and where the study's clock stands."""
+def fold(file: StudyFile, on_entry: Callable[[Entry], None] | None = None) -> tuple[Engine, float]:
+    """The engine of a study file, every decision checked, and where the study's clock stands.
+
+    Args:
+        file: the study file.
+        on_entry: is given every entry on the way. Reading the log again afterwards would be
+            another look, at a log that may have grown since.
+    """
     clock = 0.0
 
     def entries() -> Iterator[Entry]:
         nonlocal clock
         for entry in file.read_from():
             clock = max(clock, entry[0].at)
+            if on_entry is not None:
+                on_entry(entry)
             yield entry
 
     try:
