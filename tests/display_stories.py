@@ -11,6 +11,7 @@ from rungwise.core.study import Study
 from rungwise.display import Snapshot, WorkerView
 from rungwise.display.live import LiveDisplay, Screen
 from rungwise.display.picture import Frame
+from rungwise.views import StudyView
 
 
 class Clock:
@@ -53,7 +54,7 @@ def snapshot_of(engine, elapsed=0.0, *, workers=4, **fields):
         for number, job in enumerate(busy)
     ]
     views += [WorkerView(number) for number in range(len(busy), workers)]
-    return Snapshot(engine, "error", elapsed, views, study="digits.db", **fields)
+    return Snapshot(StudyView(engine, "error"), elapsed, views, study="digits.db", **fields)
 
 
 def moments(log, *, workers=4):

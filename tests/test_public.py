@@ -47,6 +47,8 @@ PUBLIC = [
     "SqliteLog",
     "StudyDiffersError",
     "StudyInterrupted",
+    "StudyResult",
+    "StudyView",
     "SuccessiveHalving",
     "Table",
     "TableError",

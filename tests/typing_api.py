@@ -78,3 +78,10 @@ points: list[tuple[float, float]] = loaded.curve(winner.trial)
 ratio: float = loaded.saved_versus("asha").ratio
 full: rw.Retrained = loaded.retrain(train, resource=200)
 accuracy: float = full.metrics["test"]
+
+either: list[rw.StudyResult] = [result, loaded]
+view: rw.StudyView = loaded.view
+found: rw.BestTrial | None = either[0].best
+levels: list[int] = [rung.level for rung in either[1].rungs()]
+curves: dict[int, list[tuple[float, float]]] = result.curves()
+best_row: int = 0 if result.best is None else result.best.row

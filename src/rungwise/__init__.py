@@ -53,10 +53,11 @@ if TYPE_CHECKING:
     from rungwise.space import Choice, Float, Int, Space
     from rungwise.storage import MemoryLog, SqliteLog, replay
     from rungwise.tuning.api import load, resume, tune
-    from rungwise.tuning.result import BestTrial, TuningResult
+    from rungwise.tuning.result import TuningResult
     from rungwise.tuning.retraining import Retrained
     from rungwise.tuning.session import Report
     from rungwise.tuning.transfer import leaders
+    from rungwise.views import BestTrial, StudyResult, StudyView
 
 __all__ = [
     "ASHA",
@@ -99,6 +100,8 @@ __all__ = [
     "SqliteLog",
     "StudyDiffersError",
     "StudyInterrupted",
+    "StudyResult",
+    "StudyView",
     "SuccessiveHalving",
     "Table",
     "TableError",
@@ -188,13 +191,15 @@ _PLACES = {
         "resume",
         "tune",
     ),
-    "rungwise.tuning.result": (
-        "BestTrial",
-        "TuningResult",
-    ),
+    "rungwise.tuning.result": ("TuningResult",),
     "rungwise.tuning.retraining": ("Retrained",),
     "rungwise.tuning.session": ("Report",),
     "rungwise.tuning.transfer": ("leaders",),
+    "rungwise.views": (
+        "BestTrial",
+        "StudyResult",
+        "StudyView",
+    ),
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 

@@ -18,6 +18,7 @@ from rungwise.core.decisions import CONTINUE, Decision, Job, Run
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobRequested, Reported
 from rungwise.core.limits import Limits
+from rungwise.core.reading import ReadableStudy
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
 from rungwise.core.trials import State, Trial
@@ -75,7 +76,7 @@ class Saving:
 
 
 def spent_by(
-    engine: Engine, recipe: Recipe, *, workers: int, seconds_per_unit: float = 1.0
+    engine: ReadableStudy, recipe: Recipe, *, workers: int, seconds_per_unit: float = 1.0
 ) -> Counterfactual:
     """What a scheduler would have spent on the trials of a study.
 
@@ -114,7 +115,11 @@ def spent_by(
 
 
 def saving(
-    engine: Engine, scheduler: str = "asha", *, workers: int, max_resource: int | None = None
+    engine: ReadableStudy,
+    scheduler: str = "asha",
+    *,
+    workers: int,
+    max_resource: int | None = None,
 ) -> Saving:
     """What a study saved against another scheduler, by simulation on its own curves.
 

@@ -11,7 +11,8 @@ import numpy as np
 from rungwise.backends.simulator import Simulator
 from rungwise.benchmarks.among import Among
 from rungwise.benchmarks.table import Table
-from rungwise.core.checks import must_be, whole
+from rungwise.core.checks import Goal, must_be, whole
+from rungwise.core.codec import jsonable
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Finish, Limits
 from rungwise.core.scheduling import Recipe
@@ -26,25 +27,30 @@ from rungwise.searchers.base import Searcher
 from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space
 from rungwise.storage.base import EventLog
+from rungwise.views import BestTrial, StudyResult, StudyView
+from rungwise.views.ended import EndedStudy
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
-    """The best configuration found.
+class Best(BestTrial):
+    """The best configuration that a simulated study found; it has no checkpoint.
 
     Attributes:
-        row: its row of the table.
+        config: what was drawn: ``{"row": …}``, or what a searcher proposed.
         value: its best value, as the table has it; NaN where nothing was trained.
-        resource: where that value was reported.
+        row: its row of the table.
     """
 
-    row: int
-    value: float
     resource: int
+    row: int = field(kw_only=True)
+
+
+def _nothing() -> StudyView:
+    return StudyView(EndedStudy.from_curves((), "min"))
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationResult:
+class SimulationResult(StudyResult):
     """What came of a simulated study.
 
     Attributes:
@@ -60,28 +66,38 @@ class SimulationResult:
         why: why the study ended and why the ceiling stands where it stands.
         rows: the rows drawn, in order.
         leads: [(the resource spent by then, row), …] whenever another row became the best.
+        view: the whole study, for reading. It does not count when results are compared.
     """
 
-    best: Best | None
-    seconds: float
-    max_resource: int
-    resource_spent: int
-    reports: int
+    # field(): without it, a property of the base class would be taken for a default.
+    best: Best | None = field()
+    seconds: float = field()
+    max_resource: int = field()
+    resource_spent: int = field()
+    reports: int = field()
     jobs: list[tuple[int, int, int]]
-    ceilings: list[tuple[int, int]]
-    epsilons: list[tuple[int, float]]
-    why: str
+    ceilings: list[tuple[int, int]] = field()  # type: ignore[assignment]  # levels are whole here
+    epsilons: list[tuple[int, float]] = field()
+    why: str = field()
     rows: list[int]
     leads: list[tuple[int, int]] = field(default_factory=list)
+    view: StudyView = field(default_factory=_nothing, compare=False, repr=False)
 
-    def to_json(self) -> dict[str, Any]:
-        """Everything as plain JSON values."""
-        best = None
-        if self.best is not None:
-            value = None if np.isnan(self.best.value) else self.best.value
-            best = {"row": self.best.row, "value": value, "resource": self.best.resource}
-        plain: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        return {**plain, "best": best}
+    @property
+    def trials(self) -> int:
+        """How many rows were drawn."""
+        return len(self.rows)
+
+    def to_json(self, *, top: int | None = 10) -> dict[str, Any]:
+        """Everything as plain JSON values; what is not finite is null.
+
+        Args:
+            top: how many rows of the leaderboard; None for all.
+        """
+        # Not super(): a dataclass with slots is another class than the one this was written in.
+        document = StudyResult.to_json(self, top=top)
+        more = {"jobs": self.jobs, "rows": self.rows, "leads": self.leads}
+        return {**document, **jsonable(more)}
 
 
 def simulate(
@@ -171,9 +187,11 @@ def _engine_of(
 
 def result_of(engine: Engine, rows: Sequence[int], *, seconds: float) -> SimulationResult:
     """What an engine that has simulated rows came to."""
+    ended = EndedStudy.record(engine)
     best = None
     if engine.best is not None and engine.best_value is not None:
-        best = Best(rows[engine.best.id], engine.best_value, int(engine.best_resource))
+        trial, at = engine.best, int(engine.best_resource)
+        best = Best(trial.id, dict(trial.config), engine.best_value, at, row=rows[trial.id])
     return SimulationResult(
         best=best,
         seconds=seconds,
@@ -183,9 +201,10 @@ def result_of(engine: Engine, rows: Sequence[int], *, seconds: float) -> Simulat
         jobs=[(rows[job.trial], int(job.start), int(job.until)) for job in engine.jobs],
         ceilings=[(reports, int(level)) for reports, level in engine.scheduler.ceilings],
         epsilons=list(engine.scheduler.epsilons),
-        why=engine.why(),
+        why=ended.why(),
         rows=list(rows[: len(engine.trials)]),
         leads=[(int(spent), rows[trial]) for spent, trial in engine.leads],
+        view=StudyView(ended),
     )
 
 
@@ -200,9 +219,31 @@ def random_configuration(table: Table, *, seed: int = 0) -> SimulationResult:
     """
     must_be("table", table, Table, "a rungwise.Table")
     whole("seed", seed, at_least=0)
-    (row,) = _rows_of(table, 1, seed)
+    return untrained(_rows_of(table, 1, seed), table.goal)
+
+
+def untrained(rows: Sequence[int], goal: Goal) -> SimulationResult:
+    """The first of the rows drawn is taken, without any training.
+
+    Args:
+        rows: the rows drawn, in order.
+        goal: of the table they are from.
+    """
     why = "The study ended because a configuration was drawn at random; nothing was trained."
-    return SimulationResult(Best(row, float("nan"), 0), 0.0, 0, 0, 0, [], [(0, 0)], [], why, [row])
+    ended = EndedStudy.from_curves([({"row": row}, ()) for row in rows], goal, why)
+    return SimulationResult(
+        best=Best(0, {"row": rows[0]}, float("nan"), 0, row=rows[0]),
+        seconds=0.0,
+        max_resource=0,
+        resource_spent=0,
+        reports=0,
+        jobs=[],
+        ceilings=[(0, 0)],
+        epsilons=[],
+        why=why,
+        rows=list(rows),
+        view=StudyView(ended),
+    )
 
 
 def _within(scheduler: Recipe, table: Table) -> Recipe:

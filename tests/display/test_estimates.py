@@ -6,7 +6,7 @@ import pytest
 from display_stories import Clock, all_failed, fraction, last_time, log_of, moments, snapshot_of
 
 import rungwise as rw
-from rungwise import display
+from rungwise import counterfactual
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -99,21 +99,21 @@ def test_an_earlier_session_says_nothing_about_speed():
     estimator = Estimator()
     late = fraction(log, 0.5)
     assert estimator.left(late) == Left()
-    later = Snapshot(late.engine, "error", late.elapsed + 100, late.workers)
+    later = Snapshot(late.view, late.elapsed + 100, late.workers)
     assert estimator.left(later) == Left()
 
 
 def test_savings_are_computed_rarely(monkeypatch):
     """At first after a few seconds, then as often as a fiftieth of the time allows."""
     clock, calls = Clock(), []
-    real = display.watch.saving
+    real = counterfactual.saving
 
     def slow(*args, **kwargs):
         calls.append(clock.now)
         clock.now += 0.2
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(display.watch, "saving", slow)
+    monkeypatch.setattr(counterfactual, "saving", slow)
     watch = Watch(clock)
     log = log_of(rw.PASHA(max_resource=81))
     for index, snapshot in enumerate(moments(log)):

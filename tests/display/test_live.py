@@ -48,21 +48,22 @@ def test_the_view_fits_any_terminal(width, height):
 def test_the_view_shows_what_a_person_asks_for(width):
     log = log_of(rw.PASHA(max_resource=81), goal="max")
     snapshot = fraction(log, 0.5, failures=3, checkpoints_bytes=1_234_000_000)
-    engine = snapshot.engine
+    view = snapshot.view
     lines = drawn(snapshot, width=width, notices=["trial 3 failed: boom"])
     text = "\n".join(lines)
     assert "rungwise digits.db" in lines[0]
     assert "error ↑   PASHA up to 81   1:00" in lines[0]
-    ceiling = engine.scheduler.ceilings[-1][1]
+    ceiling = view.ceilings[-1][1]
     (top,) = [line for line in lines if "◂" in line]
     assert top.split()[0] == str(ceiling)
     (ground,) = [line for line in lines if line.startswith("    1 ")]
-    assert str(sum(trial.resource >= 1 for trial in engine.trials)) in ground.split()
+    assert str(sum(curve != [] for curve in view.curves().values())) in ground.split()
     assert ground.count("━") > width // 8
-    assert f"{engine.best_value:.4g} at {engine.best_resource:g}, trial {engine.best.id}" in text
-    assert f"row={engine.best.config['row']}" in text
-    assert engine.scheduler.explain().split()[2] in text
-    assert f"{len(engine.trials)} of 64 trials" in text
+    best = view.best
+    assert f"{best.value:.4g} at {best.resource:g}, trial {best.trial}" in text
+    assert f"row={best.config['row']}" in text
+    assert view.explanation.split()[2] in text
+    assert f"{view.trials} of 64 trials" in text
     assert "1.23" in text
     assert "3 jobs" in text
     assert "not known yet" in text
@@ -76,7 +77,7 @@ def test_the_ladder_shows_the_ceiling_on_top_and_what_lies_beyond():
         snapshot = fraction(log, part)
         lines = drawn(snapshot)
         levels = [int(line.split()[0]) for line in lines if re.match(r" +\d", line[:6])]
-        ceiling = snapshot.engine.scheduler.ceilings[-1][1]
+        ceiling = snapshot.view.ceilings[-1][1]
         assert levels == [level for level in (81, 27, 9, 3, 1) if level <= ceiling]
         assert any("not needed so far" in line for line in lines) == (ceiling < 81)
     assert any("open-ended" in line for line in drawn(snapshot_of(empty(rw.PASHA()))))

@@ -277,3 +277,13 @@ def test_a_study_without_a_trial_is_refused(study):
 def test_what_cannot_be_drawn_is_refused(arguments, words):
     with pytest.raises(rw.InvalidArgumentError, match=words):
         plots.learning_curves(**{"source": rw.Table(CURVES), **arguments})
+
+
+def test_a_simulated_study_draws_its_trials():
+    table = rw.power_laws(20, 27, seed=3)
+    result = rw.simulate(table, rw.PASHA(), trials=20)
+    log = rw.MemoryLog()
+    rw.simulate(table, rw.PASHA(), trials=20, log=log)
+    drawn, engine = plots.learning_curves(result), plots.learning_curves(rw.replay(log))
+    assert drawn.to_json() == engine.to_json()
+    assert drawn.data[-1].name.startswith(f"1. trial {result.best.trial}: ")

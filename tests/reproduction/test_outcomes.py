@@ -115,13 +115,15 @@ def result(best):
 def test_an_outcome_holds_what_the_study_came_to():
     finals = Finals(benchmark([0.5, math.nan, 0.9]), 0)
     labels = ("made", "asha", "ours", 2, 4)
-    found = outcome_of(result(Best(1, 0.3, 9)), finals, sample=[0, 1, 2], labels=labels)
+    found = outcome_of(result(Best(0, {}, 0.3, 9, row=1)), finals, sample=[0, 1, 2], labels=labels)
     assert (found.benchmark, found.method, found.protocol) == ("made", "asha", "ours")
     assert (found.table_seed, found.seed) == (2, 4)
     assert (found.row, found.final, found.trained) == (1, 0.5, False)
     assert (found.seconds, found.max_resource, found.spent) == (12.5, 9, 30)
     assert (found.better_share, found.regret) == (pytest.approx(1 / 3), 1.0)
-    assert outcome_of(result(Best(2, 0.3, 9)), finals, sample=[0, 1, 2], labels=labels).trained
+    assert outcome_of(
+        result(Best(0, {}, 0.3, 9, row=2)), finals, sample=[0, 1, 2], labels=labels
+    ).trained
 
 
 def test_a_study_that_found_nothing_is_an_outcome_too():

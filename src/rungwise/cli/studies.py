@@ -23,6 +23,7 @@ from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import StudyFile, files_of
 from rungwise.tuning import exports, functions
 from rungwise.tuning.api import load
+from rungwise.tuning.reading import read_view
 
 Top = Annotated[int, typer.Option(help="How many of the best.", min=1)]
 TrialNumber = Annotated[int | None, typer.Option(help="One trial in detail instead.", min=0)]
@@ -61,12 +62,11 @@ def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson
         summary.print_rungs(console, result)
     summary.print_summary(console, result)
     summary.print_failures(console, result)
-    with StudyFile(study, mode="read") as file:
-        for found in file.retrains():
-            console.print(
-                f"Retrained trial {found['trial']} to {found['resource']:g}: "
-                f"{line(result.metric)} = {found['value']:.6g} {_metrics(found['metrics'])}"
-            )
+    for found in result.retrained:
+        console.print(
+            f"Retrained trial {found['trial']} to {found['resource']:g}: "
+            f"{line(result.metric)} = {found['value']:.6g} {_metrics(found['metrics'])}"
+        )
 
 
 def list_studies(folder: Folder = Path(), as_json: AsJson = False) -> None:
@@ -230,18 +230,18 @@ def _line(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
     row |= {"best": None, "spent": None}
     try:
-        result = load(path)
+        view = read_view(path)
     except RungwiseError as error:
         return {**row, "state": f"cannot be read: {error}"}
     running = FileLock(_beside(path, ".lock")).held()
     return {
         **row,
-        "state": "running" if running else "ended" if result.ended else "to be resumed",
-        "metric": result.metric,
-        "trials": result.trials,
-        "reports": result.reports,
-        "best": result.engine.best_value,
-        "spent": result.resource_spent,
+        "state": "running" if running else "ended" if view.ended else "to be resumed",
+        "metric": view.metric,
+        "trials": view.trials,
+        "reports": view.reports,
+        "best": None if view.best is None else view.best.value,
+        "spent": view.resource_spent,
     }
 
 

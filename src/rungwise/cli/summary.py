@@ -8,64 +8,20 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from rungwise import views
 from rungwise.cli.console import grid
-from rungwise.display.text import jsonable, plain
-from rungwise.errors import RungwiseError
+from rungwise.core.codec import jsonable
+from rungwise.display.text import plain
 from rungwise.tuning.result import TuningResult
 
 
 def document_of(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
     """A result as plain JSON values."""
-    best = None
-    if result.engine.best is not None:
-        found = result.best
-        best = {
-            "trial": found.trial,
-            "config": dict(found.config),
-            "value": found.value,
-            "resource": found.resource,
-            "checkpoint": None if found.checkpoint is None else str(found.checkpoint),
-        }
-    saving = saving_of(result)
-    return {
-        "study": str(result.path),
-        "metric": result.metric,
-        "goal": result.goal,
-        "ended": result.ended,
-        "best": best,
-        "why": result.why,
-        "trials": result.trials,
-        "reports": result.reports,
-        "resource_spent": result.resource_spent,
-        "max_resource": result.max_resource,
-        "seconds": result.seconds,
-        "failures": len(result.failures),
-        "asha": None if saving is None else {"resource": saving.other, "ratio": saving.ratio},
-        "leaderboard": [
-            {
-                "trial": row.trial,
-                "value": row.value,
-                "resource": row.resource,
-                "state": row.state,
-                "config": dict(row.config),
-            }
-            for row in result.leaderboard(top)
-        ],
-    }
-
-
-def saving_of(result: TuningResult) -> Any:
-    """What ASHA would have spent, where that can be said."""
-    try:
-        return result.saved_versus("asha")
-    except RungwiseError:
-        return None
+    return result.to_json(top=top)
 
 
 def print_summary(console: Console, result: TuningResult) -> None:
     """The winner, why the study stands where it stands, and what it cost."""
-    if result.engine.best is None:
+    if result.view.best is None:
         console.print("[bold]No trial has reported a finite value.[/bold]")
     else:
         best = result.best
@@ -83,7 +39,7 @@ def print_summary(console: Console, result: TuningResult) -> None:
         f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "
         f"resource, {result.seconds:.1f} s{failed}"
     )
-    saving = saving_of(result)
+    saving = result.saved_versus_asha()
     if saving is not None:
         console.print(f"{saving} ({saving.how})")
 
@@ -117,8 +73,8 @@ def print_rungs(console: Console, result: TuningResult) -> None:
     shown = grid(console, "Rungs")
     for name in ("level", "reached it", "wait there", "on the way", f"best {result.metric}"):
         shown.add_column(line(name), justify="right")
-    ceiling = views.ceiling(result.engine)
-    for rung in views.rungs(result.engine):
+    ceiling = result.view.ceiling
+    for rung in result.rungs():
         mark = " ← ceiling" if rung.level == ceiling else ""
         shown.add_row(
             f"{rung.level:g}{mark}",
@@ -140,10 +96,7 @@ def print_failures(console: Console, result: TuningResult, limit: int = 5) -> No
 
 def print_trial(console: Console, result: TuningResult, number: int) -> None:
     """One trial's story, its curve, and how it failed."""
-    engine = result.engine
-    trial = engine.trials[number]
-    sign = 1.0 if result.goal == "min" else -1.0
-    for sentence in trial.story(engine.jobs_of(number), sign):
+    for sentence in result.view.trial(number).story():
         console.print(lines(sentence), soft_wrap=True)
     curve = ", ".join(f"{resource:g}: {value:.6g}" for resource, value in result.curve(number))
     console.print(f"{line(result.metric)} at {curve}" if curve else "no reports", soft_wrap=True)

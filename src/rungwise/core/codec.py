@@ -68,6 +68,22 @@ def number_from_json(value: Any, place: str) -> float:
     raise SchemaError(f"{place} is {value!r}, but a number was expected.")
 
 
+def jsonable(value: Any) -> Any:
+    """What JSON can hold, for readers: what is not finite is null, what is unknown its text.
+
+    It loses what it cannot hold; logs are written by the functions below, which lose nothing.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or type(value) in (str, bool, int):
+        return value
+    return str(value)
+
+
 def event_to_json(event: Event) -> dict[str, Any]:
     """An event as a plain dict."""
     return _pack(event)

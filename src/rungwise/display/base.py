@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rungwise.core.engine import Engine
+from rungwise.views import StudyView
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,7 @@ class Snapshot:
     """A study at one moment.
 
     Attributes:
-        engine: everything that was decided.
-        metric: the name of what is measured.
+        view: everything that was decided, for reading.
         elapsed: seconds since the study began.
         workers: what they do.
         failures: how many jobs failed so far, retried ones included.
@@ -45,8 +44,7 @@ class Snapshot:
         open_ended: whether no maximum was given; the one in the scheduler is a safety net then.
     """
 
-    engine: Engine
-    metric: str
+    view: StudyView
     elapsed: float
     workers: Sequence[WorkerView] = ()
     failures: int = 0
@@ -55,9 +53,14 @@ class Snapshot:
     open_ended: bool = False
 
     @property
+    def metric(self) -> str:
+        """The name of what is measured."""
+        return self.view.metric
+
+    @property
     def max_resource(self) -> float | None:
         """How far a trial may be trained; None where that is open."""
-        return None if self.open_ended else self.engine.study.scheduler.max_resource
+        return None if self.open_ended else self.view.recipe.max_resource
 
     @property
     def busy(self) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from rungwise.core.ladder import Ladder
 from rungwise.display.base import Snapshot
 from rungwise.display.text import duration
-from rungwise.views import RungView, ceiling, levels_of, next_level, rungs
+from rungwise.views import RungView
 
 PATIENCE = 2.0
 """Seconds of training before a speed is worth anything."""
@@ -64,18 +64,18 @@ class Estimator:
             snapshot: the study.
             ladder: its rungs, if they are known already.
         """
-        engine = snapshot.engine
+        view = snapshot.view
         if self._spent is None:
-            self._spent = engine.spent
-        if self._base is None and engine.spent > self._spent:
-            self._base = (snapshot.elapsed, engine.spent, engine.cost)
+            self._spent = view.resource_spent
+        if self._base is None and view.resource_spent > self._spent:
+            self._base = (snapshot.elapsed, view.resource_spent, view.cost)
         low, high = self._by_trials(snapshot, ladder)
         cap = self._by_budget(snapshot)
         if cap < math.inf:
-            low = cap if engine.study.limits.trials is None else low
+            low = cap if view.limits.trials is None else low
             low = None if low is None else min(low, cap)
             high = cap if high is None else min(high, cap)
-        if engine.study.limits.target is not None and (low is not None or high is not None):
+        if view.limits.target is not None and (low is not None or high is not None):
             low = 0.0  # any report may reach the target
         return Left(low, high)
 
@@ -83,35 +83,36 @@ class Estimator:
         """Resource a second; 0 while it is not known."""
         if self._base is None or snapshot.elapsed - self._base[0] < PATIENCE:
             return 0.0
-        return (snapshot.engine.spent - self._base[1]) / (snapshot.elapsed - self._base[0])
+        spent = snapshot.view.resource_spent - self._base[1]
+        return spent / (snapshot.elapsed - self._base[0])
 
     def _by_trials(
         self, snapshot: Snapshot, ladder: list[RungView] | None
     ) -> tuple[float | None, float | None]:
-        engine, speed = snapshot.engine, self._speed(snapshot)
-        if engine.study.limits.trials is None or speed <= 0:
+        view, speed = snapshot.view, self._speed(snapshot)
+        if view.limits.trials is None or speed <= 0:
             return None, None
         alone = speed / max(1, len(snapshot.workers))
         leg = max((_leg(snapshot, worker.trial) for worker in snapshot.workers), default=0.0)
-        stays, rises = _totals(snapshot, rungs(engine) if ladder is None else ladder)
-        low = max((stays - engine.spent) / speed, leg / alone)
+        stays, rises = _totals(snapshot, view.rungs() if ladder is None else ladder)
+        low = max((stays - view.resource_spent) / speed, leg / alone)
         if rises is None:
             return low, None
-        climb = max(leg, levels_of(engine)[-1] - leg)
-        return low, max(rises - engine.spent, 0.0) / speed + climb / alone
+        climb = max(leg, view.levels[-1] - leg)
+        return low, max(rises - view.resource_spent, 0.0) / speed + climb / alone
 
     def _by_budget(self, snapshot: Snapshot) -> float:
         """Seconds until a budget is used up at the latest."""
-        engine, limits = snapshot.engine, snapshot.engine.study.limits
+        view, limits = snapshot.view, snapshot.view.limits
         cap = math.inf
         if limits.seconds is not None:
             cap = limits.seconds - snapshot.elapsed
         speed = self._speed(snapshot)
         if limits.resource is not None and speed > 0:
-            cap = min(cap, (limits.resource - engine.spent) / speed)
+            cap = min(cap, (limits.resource - view.resource_spent) / speed)
         if limits.cost is not None and self._base is not None and speed > 0:
-            pace = (engine.cost - self._base[2]) / (snapshot.elapsed - self._base[0])
-            cap = min(cap, (limits.cost - engine.cost) / pace) if pace > 0 else cap
+            pace = (view.cost - self._base[2]) / (snapshot.elapsed - self._base[0])
+            cap = min(cap, (limits.cost - view.cost) / pace) if pace > 0 else cap
         return max(0.0, cap)
 
 
@@ -119,29 +120,29 @@ def _leg(snapshot: Snapshot, number: int | None) -> float:
     """What a running job has before it, up to the next rung."""
     if number is None:
         return 0.0
-    trial = snapshot.engine.trials[number]
-    level = next_level(snapshot.engine, trial)
+    trial = snapshot.view.trial(number)
+    level = trial.next_level
     return 0.0 if level is None else level - trial.resource
 
 
-def _totals(snapshot: Snapshot, views: list[RungView]) -> tuple[float, float | None]:
+def _totals(snapshot: Snapshot, rungs: list[RungView]) -> tuple[float, float | None]:
     """The resource of the whole study if the ceiling stays, and if it rises to the end."""
-    engine = snapshot.engine
-    trials = engine.study.limits.trials or len(engine.trials)
-    ladder = getattr(engine.scheduler, "ladder", None)
-    if ladder is None or hasattr(engine.scheduler, "brackets"):
+    view = snapshot.view
+    trials = view.limits.trials or view.trials
+    ladder = view.common_ladder
+    if ladder is None:
         # Brackets come in turns and differ in cost, the cheap ones first: no trial to come costs
         # less than those so far, and nobody knows how much more.
-        average = engine.spent / max(1, len(engine.trials))
+        average = view.resource_spent / max(1, view.trials)
         return trials * average, None
-    highest = ceiling(engine)
-    stays = _total(ladder, views, trials, math.inf if highest is None else highest)
+    highest = view.ceiling
+    stays = _total(ladder, rungs, trials, math.inf if highest is None else highest)
     if snapshot.max_resource is None:
         return stays, None
-    return stays, _total(ladder, views, trials, math.inf)
+    return stays, _total(ladder, rungs, trials, math.inf)
 
 
-def _total(ladder: Ladder, views: list[RungView], trials: int, highest: float) -> float:
+def _total(ladder: Ladder, rungs: list[RungView], trials: int, highest: float) -> float:
     """What ``trials`` trials cost if as many go from rung to rung as did so far.
 
     Asynchronous promotions are more than one in η, because an early leader may be overtaken.
@@ -151,8 +152,8 @@ def _total(ladder: Ladder, views: list[RungView], trials: int, highest: float) -
         if ladder.levels[k] > highest:
             break
         share = 1 / ladder.eta
-        if k < len(views) and views[k - 1].entered:
-            share = max(share, views[k].entered / views[k - 1].entered)
+        if k < len(rungs) and rungs[k - 1].entered:
+            share = max(share, rungs[k].entered / rungs[k - 1].entered)
         going *= share
         if going < 0.5:  # fewer than one trial gets there
             break

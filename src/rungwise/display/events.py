@@ -20,9 +20,9 @@ import time
 from dataclasses import asdict
 from typing import Any, ClassVar, TextIO
 
-from rungwise import views
+from rungwise.core.codec import jsonable
 from rungwise.display.base import Snapshot
-from rungwise.display.text import Pen, jsonable
+from rungwise.display.text import Pen
 from rungwise.display.watch import Clock, Watch
 
 LOOK, PERIOD = 0.25, 1.0
@@ -53,15 +53,15 @@ class EventDisplay:
         self._watch.begin(snapshot)
         self._due = now + LOOK
         self._progress_due = now + PERIOD
-        study = snapshot.engine.study
+        view = snapshot.view
         self._write(
             "started",
             study=snapshot.study,
             metric=snapshot.metric,
-            goal=study.goal,
-            scheduler=type(study.scheduler).__name__,
+            goal=view.goal,
+            scheduler=type(view.recipe).__name__,
             max_resource=snapshot.max_resource,
-            limits=asdict(study.limits),
+            limits=asdict(view.limits),
             workers=len(snapshot.workers),
         )
 
@@ -84,7 +84,7 @@ class EventDisplay:
     def end(self, snapshot: Snapshot, text: str) -> None:
         self._news(snapshot)
         state = self._state(snapshot, over=True)
-        self._write("ended", text=text, why=snapshot.engine.why(), **state)
+        self._write("ended", text=text, why=snapshot.view.why, **state)
 
     def _write(self, kind: str, **fields: Any) -> None:
         elapsed = round(max(0.0, self._timer() - self._origin), 3)
@@ -92,23 +92,22 @@ class EventDisplay:
         self._pen.line(json.dumps(document, allow_nan=False))
 
     def _news(self, snapshot: Snapshot) -> None:
-        engine = snapshot.engine
         for reports, level in self._watch.ceilings(snapshot):
-            self._write("ceiling", level=level, reports=reports, why=engine.scheduler.explain())
+            self._write("ceiling", level=level, reports=reports, why=snapshot.view.explanation)
         if self._watch.best_changed(snapshot):
             self._write("best", **(_best(snapshot) or {}))
 
     def _state(self, snapshot: Snapshot, *, over: bool = False) -> dict[str, Any]:
-        engine = snapshot.engine
-        ladder = views.rungs(engine)
+        view = snapshot.view
+        ladder = view.rungs()
         left = self._watch.left(snapshot, ladder)
         saved = self._watch.saved(snapshot, now=over)
         return {
-            "trials": len(engine.trials),
-            "reports": engine.reports,
-            "resource": engine.spent,
-            "ceiling": views.ceiling(engine),
-            "epsilon": views.epsilon(engine),
+            "trials": view.trials,
+            "reports": view.reports,
+            "resource": view.resource_spent,
+            "ceiling": view.ceiling,
+            "epsilon": view.epsilon,
             "best": _best(snapshot),
             "rungs": [asdict(rung) for rung in ladder],
             "busy": snapshot.busy,
@@ -120,12 +119,12 @@ class EventDisplay:
 
 
 def _best(snapshot: Snapshot) -> dict[str, Any] | None:
-    engine = snapshot.engine
-    if engine.best is None:
+    best = snapshot.view.best
+    if best is None:
         return None
     return {
-        "value": engine.best_value,
-        "resource": engine.best_resource,
-        "trial": engine.best.id,
-        "config": engine.best.config,
+        "value": best.value,
+        "resource": best.resource,
+        "trial": best.trial,
+        "config": best.config,
     }

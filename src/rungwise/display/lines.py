@@ -48,11 +48,11 @@ class LineDisplay:
         self._watch.begin(snapshot)
         self._due = now + LOOK
         self._progress_due = now + self._pause
-        engine = snapshot.engine
+        view = snapshot.view
         name = f"{snapshot.study}: " if snapshot.study else ""
-        reports = f", {words.counted(engine.reports, 'report')} so far" if engine.reports else ""
+        reports = f", {words.counted(view.reports, 'report')} so far" if view.reports else ""
         self._write(
-            f"{name}{snapshot.metric} ({engine.study.goal}), {words.recipe(snapshot)}, "
+            f"{name}{snapshot.metric} ({view.goal}), {words.recipe(snapshot)}, "
             f"{words.drawn(snapshot)}, {words.counted(len(snapshot.workers), 'worker')}{reports}"
         )
 
@@ -87,7 +87,7 @@ class LineDisplay:
         risen = self._watch.ceilings(snapshot)
         if risen:
             levels = ", then ".join(words.amount(level) for _, level in risen)
-            self._write(f"ceiling {levels}: {snapshot.engine.scheduler.explain()}")
+            self._write(f"ceiling {levels}: {snapshot.view.explanation}")
         if self._watch.best_changed(snapshot):
             self._best_owed = True
         if self._best_owed and now >= self._best_due:
@@ -96,19 +96,19 @@ class LineDisplay:
             self._write(f"new best: {_best(snapshot)}")
 
     def _progress(self, snapshot: Snapshot, *, over: bool = False) -> str:
-        engine = snapshot.engine
+        view = snapshot.view
         told = [
             words.drawn(snapshot),
-            words.counted(engine.reports, "report"),
-            f"{words.amount(engine.spent)} units spent",
+            words.counted(view.reports, "report"),
+            f"{words.amount(view.resource_spent)} units spent",
         ]
-        ceiling, epsilon = views.ceiling(engine), views.epsilon(engine)
+        ceiling, epsilon, best = view.ceiling, view.epsilon, view.best
         if ceiling is not None:
             told.append(f"ceiling {words.amount(ceiling)}")
         if epsilon is not None:
             told.append(f"epsilon {epsilon:.3g}")
-        if engine.best is not None:
-            told.append(f"best {words.value(engine.best_value)}")
+        if best is not None:
+            told.append(f"best {words.value(best.value)}")
         if snapshot.failures:
             told.append(words.counted(snapshot.failures, "failure"))
         if not over:
@@ -122,10 +122,10 @@ class LineDisplay:
 
 
 def _best(snapshot: Snapshot) -> str:
-    engine = snapshot.engine
-    if engine.best is None:
+    best = snapshot.view.best
+    if best is None:
         return "none"
     return (
-        f"{words.value(engine.best_value)} at {words.amount(engine.best_resource)} by trial "
-        f"{engine.best.id} ({views.config_text(engine.best.config)})"
+        f"{words.value(best.value)} at {words.amount(best.resource)} by trial "
+        f"{best.trial} ({views.config_text(best.config)})"
     )

@@ -14,7 +14,6 @@ from typing import ClassVar
 from rich.console import Console
 from rich.live import Live
 
-from rungwise import views
 from rungwise.display.base import Snapshot
 from rungwise.display.picture import Scene, draw
 from rungwise.display.text import plain
@@ -83,7 +82,7 @@ class LiveDisplay:
         # First, because it keeps to a budget of its own.
         saved = self._watch.saved(snapshot, now=over)
         drawing = self._timer()
-        ladder = views.rungs(snapshot.engine)
+        ladder = snapshot.view.rungs()
         left = None if over else self._watch.left(snapshot, ladder)
         scene = Scene(snapshot, ladder, saved, left, tuple(self._notices))
         frame = draw(scene, self._console)

@@ -21,7 +21,7 @@ from rungwise.counterfactual import Saving
 from rungwise.display import text as words
 from rungwise.display.base import Snapshot, WorkerView
 from rungwise.display.estimate import Left
-from rungwise.views import RungView
+from rungwise.views import BestTrial, RungView
 
 BAR, MARK, LABEL, GOOD, BAD = "cyan", "yellow", "bright_black", "bold green", "red"
 
@@ -90,10 +90,9 @@ def _part(console: Console, room: int, part: RenderableType | None) -> Lines:
 
 def _header(scene: Scene, width: int) -> Table:
     snapshot = scene.snapshot
-    study = snapshot.engine.study
     name = snapshot.study or "study"
     left = Text.assemble(("rungwise ", "bold"), words.plain(name), overflow="ellipsis")
-    arrow = "↑" if study.goal == "max" else "↓"
+    arrow = "↑" if snapshot.view.goal == "max" else "↓"
     recipe = f"{words.recipe(snapshot)}   " if width >= WIDE else ""
     right = Text.assemble(
         (f"{words.plain(snapshot.metric)} {arrow}   {recipe}", LABEL),
@@ -118,7 +117,7 @@ def _ladder(scene: Scene, width: int) -> Table:
     beyond = _beyond(scene)
     if beyond:
         grid.add_row(Text("⋯", style=LABEL), Text(beyond, style=LABEL, overflow="ellipsis"))
-    highest = views.ceiling(scene.snapshot.engine)
+    highest = scene.snapshot.view.ceiling
     full = max((rung.entered for rung in scene.ladder), default=0)
     for rung in reversed(scene.ladder):
         top = rung.level == highest
@@ -142,8 +141,7 @@ def _beyond(scene: Scene) -> str:
     if scene.snapshot.max_resource is None:
         return "open-ended"
     shown = {rung.level for rung in scene.ladder}
-    levels = views.levels_of(scene.snapshot.engine)
-    above = [words.amount(level) for level in levels if level not in shown]
+    above = [words.amount(level) for level in scene.snapshot.view.levels if level not in shown]
     return f"{', '.join(above)} not needed so far" if above else ""
 
 
@@ -174,20 +172,21 @@ def _labelled() -> Table:
 
 
 def _facts(scene: Scene, width: int) -> Table:
-    snapshot, engine = scene.snapshot, scene.snapshot.engine
+    snapshot, view = scene.snapshot, scene.snapshot.view
     grid = _labelled()
     grid.add_column(overflow="fold")
-    if engine.best is not None:
-        grid.add_row("best", _best(snapshot, width))
-    why = engine.scheduler.explain()
+    best = view.best
+    if best is not None:
+        grid.add_row("best", _best(best, width))
+    why = view.explanation
     label = "ceiling" if why.startswith("the ceiling ") else "rule"
     grid.add_row(label, Text(why.removeprefix("the ceiling ")))
-    epsilon = views.epsilon(engine)
+    epsilon = view.epsilon
     if epsilon is not None:
         note = ("   smaller differences count as none", LABEL)
         grid.add_row("ε", Text.assemble(f"{epsilon:.3g}", note))
-    told = [words.drawn(snapshot), words.counted(engine.reports, "report")]
-    told.append(f"{words.amount(engine.spent)} units spent")
+    told = [words.drawn(snapshot), words.counted(view.reports, "report")]
+    told.append(f"{words.amount(view.resource_spent)} units spent")
     if snapshot.checkpoints_bytes:
         told.append(f"{words.size(snapshot.checkpoints_bytes)} on disk")
     grid.add_row("so far", Text("   ".join(told)))
@@ -200,13 +199,11 @@ def _facts(scene: Scene, width: int) -> Table:
     return grid
 
 
-def _best(snapshot: Snapshot, width: int) -> Text:
+def _best(best: BestTrial, width: int) -> Text:
     """The best so far, in two lines at most however long its configuration is."""
-    engine = snapshot.engine
-    assert engine.best is not None
-    value = words.value(engine.best_value)
-    where = f" at {words.amount(engine.best_resource)}, trial {engine.best.id}   "
-    config = views.config_text(engine.best.config)
+    value = words.value(best.value)
+    where = f" at {words.amount(best.resource)}, trial {best.trial}   "
+    config = views.config_text(best.config)
     room = max(16, 2 * (width - 9) - len(value + where) - 12)
     if len(config) > room:
         config = config[: room - 1] + "…"
@@ -238,8 +235,7 @@ def _worker(snapshot: Snapshot, worker: WorkerView) -> Text:
     number = (f"{worker.number:>2}  ", LABEL)
     if worker.trial is None:
         return Text.assemble(number, ("idle", LABEL))
-    trial = snapshot.engine.trials[worker.trial]
-    level = views.next_level(snapshot.engine, trial)
+    level = snapshot.view.trial(worker.trial).next_level
     goal = worker.until if level is None else min(level, worker.until)
     way = words.amount(worker.resource)
     way += f" → {words.amount(goal)}" if worker.resource < goal else " reached"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TextIO
 
 from rungwise.counterfactual import Saving
 from rungwise.display.base import Snapshot
@@ -58,8 +56,8 @@ def counted(number: int, noun: str) -> str:
 
 def drawn(snapshot: Snapshot) -> str:
     """How many of its trials a study has drawn."""
-    limit = snapshot.engine.study.limits.trials
-    number = len(snapshot.engine.trials)
+    limit = snapshot.view.limits.trials
+    number = snapshot.view.trials
     return counted(number, "trial") if limit is None else f"{number:,} of {limit:,} trials"
 
 
@@ -67,7 +65,7 @@ def recipe(snapshot: Snapshot) -> str:
     """The scheduler of a study and how far it may train."""
     furthest = snapshot.max_resource
     end = "open-ended" if furthest is None else f"up to {amount(furthest)}"
-    return f"{type(snapshot.engine.study.scheduler).__name__} {end}"
+    return f"{type(snapshot.view.recipe).__name__} {end}"
 
 
 def saved(saving: Saving) -> str:
@@ -84,19 +82,6 @@ def plain(text: str) -> str:
     """Text without anything that could move a cursor: what trials print is not to be trusted."""
     text = _ESCAPES.sub("", text).expandtabs(4)
     return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
-
-
-def jsonable(value: Any) -> Any:
-    """What JSON can hold: what is not finite is null, what is unknown its text."""
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [jsonable(item) for item in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if value is None or type(value) in (str, bool, int):
-        return value
-    return str(value)
 
 
 class Pen:

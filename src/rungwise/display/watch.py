@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from rungwise.counterfactual import Saving, saving
+from rungwise.counterfactual import Saving
 from rungwise.display.base import Snapshot
 from rungwise.display.estimate import Estimator, Left
 from rungwise.schedulers import ASHA
@@ -44,20 +44,20 @@ class Watch:
         self.ceilings(snapshot)
         self.best_changed(snapshot)
         self.left(snapshot)
-        cost = SECONDS_PER_TRIAL * len(snapshot.engine.trials)
+        cost = SECONDS_PER_TRIAL * snapshot.view.trials
         self._saving_due = self._timer() + max(PERIOD, SHARE * cost)
 
     def ceilings(self, snapshot: Snapshot) -> Sequence[tuple[int, float]]:
         """The ceilings reached since the last time: [(reports, level), …]."""
-        trace = snapshot.engine.scheduler.ceilings
+        trace = snapshot.view.ceilings
         new = trace[self._risen :]
         self._risen = len(trace)
         return new
 
     def best_changed(self, snapshot: Snapshot) -> bool:
         """Whether there is a better value than the last time."""
-        best = snapshot.engine.best
-        now = None if best is None else (best.id, snapshot.engine.best_loss)
+        best = snapshot.view.best
+        now = None if best is None else (best.trial, best.value)
         changed = now != self._best
         self._best = now
         return changed
@@ -75,15 +75,15 @@ class Watch:
             snapshot: the study.
             now: compute it even if that is not due.
         """
-        engine = snapshot.engine
-        if snapshot.max_resource is None or not engine.reports:
+        view = snapshot.view
+        if snapshot.max_resource is None or not view.reports:
             return None
-        if isinstance(engine.study.scheduler, ASHA):
+        if isinstance(view.recipe, ASHA):
             return None
         begun = self._timer()
-        if engine.reports != self._saving_reports and (now or begun >= self._saving_due):
-            self._saving_reports = engine.reports
-            self._saving = saving(engine, workers=max(1, len(snapshot.workers)))
+        if view.reports != self._saving_reports and (now or begun >= self._saving_due):
+            self._saving_reports = view.reports
+            self._saving = view.saved_versus(workers=max(1, len(snapshot.workers)))
             done = self._timer()
             self._saving_due = done + max(PERIOD, SHARE * (done - begun))
         return self._saving

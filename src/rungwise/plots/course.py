@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rungwise.errors import InvalidArgumentError, Told
 from rungwise.plots import theme
-from rungwise.plots.sources import UNNAMED, Course, Leg, course_of, courses_of, legs_known
+from rungwise.plots.sources import Course, Leg, course_of, courses_of, legs_known
+from rungwise.views import UNNAMED
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rungwise import views
 from rungwise.benchmarks.table import Table
 from rungwise.core.checks import Goal, whole
-from rungwise.core.engine import Engine
 from rungwise.core.seeding import generator
 from rungwise.errors import InvalidArgumentError, Told
 from rungwise.plots import theme
-from rungwise.plots.sources import UNNAMED, engine_of, metric_of
 from rungwise.schedulers import FixedResource
 from rungwise.simulation import simulate
+from rungwise.views import UNNAMED, StudyView, config_text, find_view
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -78,7 +76,7 @@ def learning_curves(
 
     Args:
         source: a :class:`rungwise.Table`, a benchmark, or what came of a study
-            (:class:`rungwise.TuningResult`, or an engine).
+            (:class:`rungwise.TuningResult`, :class:`rungwise.SimulationResult`, or an engine).
         rows: the rows (of a study: the trials) to draw, instead of a sample.
         top: how many of the best are emphasised. Of a table those that are best at its end, as in
             the paper; of a study those that lead its leaderboard.
@@ -94,11 +92,11 @@ def learning_curves(
     whole("top", top, at_least=0)
     whole("sample", sample, at_least=1)
     whole("seed", seed, at_least=0)
-    engine = engine_of(source)
-    if engine is not None:
-        axes = _axes_of_study(source, engine)
-        numbers = _trials(engine, rows, top, sample, seed)
-        curves = [_trial_curve(engine, number) for number in numbers]
+    view = find_view(source)
+    if view is not None:
+        axes = Axes("Learning curves", "resource", view.metric, view.goal, "trial")
+        numbers = _trials(view, rows, top, sample, seed)
+        curves = [_trial_curve(view, number) for number in numbers]
     else:
         table, axes = _table_of(source)
         curves = [_row_curve(table, row) for row in _rows(table, rows, sample, seed)]
@@ -157,37 +155,34 @@ def _row_curve(table: Table, row: int) -> Curve:
     shown = np.where(finite, values, np.nan)[: reached + 1]
     resources = np.arange(1.0, reached + 2)
     name = f"row {row}" if table.names is None else str(table.names[row])
-    about = "" if table.configs is None else views.config_text(table.configs[row])
+    about = "" if table.configs is None else config_text(table.configs[row])
     # Those that got to the end first, by what they are there; then the others by their last value.
     order = (float(reached + 1 < table.resources), loss)
     return Curve(row, name, resources, shown, order, about)
 
 
-def _axes_of_study(source: Any, engine: Engine) -> Axes:
-    return Axes("Learning curves", "resource", metric_of(source), engine.study.goal, "trial")
-
-
 def _trials(
-    engine: Engine, rows: Sequence[int] | None, top: int, sample: int, seed: int
+    view: StudyView, rows: Sequence[int] | None, top: int, sample: int, seed: int
 ) -> list[int]:
-    total = len(engine.trials)
+    total = view.trials
     if not total:
         raise InvalidArgumentError("source", Told("without a trial"), "there must be one at least")
     if rows is not None:
         return _checked(rows, total, "the study has the trials")
-    best = [row.trial for row in views.leaderboard(engine, top)]
+    best = [row.trial for row in view.leaderboard(top)]
     drawn: list[int] = generator(seed, "curves").permutation(total).tolist()
     return [*dict.fromkeys([*best, *drawn])][: max(sample, top)]
 
 
-def _trial_curve(engine: Engine, number: int) -> Curve:
-    trial = engine.trials[number]
-    pairs = views.curve(trial, engine.study.goal)
+def _trial_curve(view: StudyView, number: int) -> Curve:
+    trial = view.trial(number)
+    pairs = trial.curve()
     resources = np.array([resource for resource, _ in pairs], dtype=np.float64)
     values = np.array([value for _, value in pairs], dtype=np.float64)
     # Ranked as the leaderboard is: by the best value at any resource, then in the order drawn.
-    order = (min(trial.losses, default=math.inf),)
-    about = views.config_text(trial.config)
+    sign = 1.0 if view.goal == "min" else -1.0
+    order = (min((sign * value for _, value in pairs if value == value), default=math.inf),)  # noqa: PLR0124 - not NaN
+    about = config_text(trial.config)
     return Curve(number, f"trial {number}", resources, values, order, about)
 
 

@@ -1,4 +1,4 @@
-"""What figures of a study are drawn from: results of tuning, engines, simulated studies."""
+"""What figures of a study are drawn from: results, views and engines, each read as a view."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rungwise.core.engine import Engine
 from rungwise.errors import InvalidArgumentError, Told
 from rungwise.simulation import SimulationResult
-
-UNNAMED = "value"
-"""What is measured, where nobody has named it."""
+from rungwise.views import UNNAMED, StudyView, find_view
 
 RULE = "it must be what came of a study: rungwise.simulate(…), tune(…), load(…) or replay(…)"
 
@@ -54,27 +51,13 @@ class Course:
     cut: float = 0
 
 
-def engine_of(source: Any) -> Engine | None:
-    """The engine of a study that was run; None for anything else."""
-    if isinstance(source, Engine):
-        return source
-    found = getattr(source, "engine", None)
-    return found if isinstance(found, Engine) else None
-
-
-def metric_of(source: Any) -> str:
-    """The name of what was measured."""
-    name = getattr(source, "metric", None)
-    return name if isinstance(name, str) and name else UNNAMED
-
-
 def course_of(source: Any) -> Course:
     """How a study went, whatever it is the result of."""
-    engine = engine_of(source)
-    if engine is not None:
-        return _of_engine(engine, metric_of(source))
     if isinstance(source, SimulationResult):
         return _of_simulation(source)
+    view = find_view(source)
+    if view is not None:
+        return _of_view(view)
     raise InvalidArgumentError("result", source, RULE)
 
 
@@ -106,14 +89,14 @@ def _of_simulation(result: SimulationResult) -> Course:
     return Course(legs, result.ceilings, result.epsilons, result.reports, UNNAMED, cut)
 
 
-def _of_engine(engine: Engine, metric: str) -> Course:
-    best = None if engine.best is None else engine.best.id
+def _of_view(view: StudyView) -> Course:
+    best = None if view.best is None else view.best.trial
+    jobs = view.jobs()
     # A leg ended where the next one of its trial started, the last one where the trial stands.
-    ends = {trial.id: trial.resource for trial in engine.trials}
+    ends = {trial: view.trial(trial).resource for trial, _, _ in jobs}
     legs = []
-    for job in reversed(engine.jobs):
-        legs.append(Leg(f"trial {job.trial}", job.start, ends[job.trial], job.trial == best))
-        ends[job.trial] = job.start
+    for trial, start, _ in reversed(jobs):
+        legs.append(Leg(f"trial {trial}", start, ends[trial], trial == best))
+        ends[trial] = start
     legs.reverse()
-    scheduler = engine.scheduler
-    return Course(legs, scheduler.ceilings, scheduler.epsilons, engine.reports, metric)
+    return Course(legs, view.ceilings, view.epsilons, view.reports, view.metric)

@@ -28,7 +28,7 @@ from rungwise.reproduction import optuna_peer
 from rungwise.reproduction.protocols import Protocol
 from rungwise.schedulers import ASHA, PASHA, FixedResource
 from rungwise.searchers import GP, KDE, OptunaSearcher, Searcher
-from rungwise.simulation import Best, SimulationResult, simulate
+from rungwise.simulation import SimulationResult, simulate, untrained
 
 ETA = 3
 """The reduction factor of the paper, where it is not what is compared."""
@@ -111,10 +111,7 @@ def scheduled(make: Maker, searcher: Searcher | None = None) -> Player:
 
 def at_random(case: Case) -> SimulationResult:
     """The paper's random baseline: the first configuration of the sample, without any training."""
-    why = "The study ended because a configuration was drawn at random; nothing was trained."
-    row = case.sample[0]
-    rows = list(case.sample)
-    return SimulationResult(Best(row, float("nan"), 0), 0.0, 0, 0, 0, [], [(0, 0)], [], why, rows)
+    return untrained(case.sample, case.table.goal)
 
 
 def asha(eta: int = ETA, share: int = 1, searcher: Searcher | None = None) -> Player:

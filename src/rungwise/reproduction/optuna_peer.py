@@ -29,6 +29,8 @@ from rungwise.searchers.optuna import distribution_of, suggested, varied
 from rungwise.searchers.samplers import library, quietly
 from rungwise.simulation import Best, SimulationResult
 from rungwise.space import Choice
+from rungwise.views import StudyView
+from rungwise.views.ended import EndedStudy
 
 if TYPE_CHECKING:
     from rungwise.reproduction.methods import Case
@@ -156,6 +158,8 @@ class _Peer:
     def _result(self) -> SimulationResult:
         best, how = self._best()
         ended = [self._course.ended[number] for number in sorted(self._course.ended)]
+        why = f"The study ended because all trials of Optuna had ended; its choice is {how}."
+        curves = [({"row": run.row}, run.values[: run.done]) for run in ended]
         return SimulationResult(
             best=best,
             seconds=self._course.now,
@@ -165,8 +169,9 @@ class _Peer:
             jobs=[(run.row, 0, run.done) for run in ended],
             ceilings=[(0, self._table.resources)],
             epsilons=[],
-            why=f"The study ended because all trials of Optuna had ended; its choice is {how}.",
+            why=why,
             rows=self._rows.drawn,
+            view=StudyView(EndedStudy.from_curves(curves, self._table.goal, why)),
         )
 
     def _best(self) -> tuple[Best | None, str]:
@@ -184,4 +189,5 @@ class _Peer:
                 return None, "none, since nothing finite was reported last"
             number = min(losses)[1]
         run = self._course.ended[number]
-        return Best(run.row, run.values[run.done - 1], run.done), how
+        value = run.values[run.done - 1]
+        return Best(number, {"row": run.row}, value, run.done, row=run.row), how

@@ -121,7 +121,7 @@ class StudyFile(Closing):
         found = self._noted("about")
         if not found:
             raise SchemaError(f"{self.path} holds a log, but not of a study that was tuned.")
-        document = dict(found[0])
+        document = dict(found[0][1])
         if document.pop("version_of_about", None) != ABOUT:
             raise SchemaError(f"{self.path} was written by a later version of rungwise.")
         with self._whole("what it says about its study"):
@@ -143,20 +143,26 @@ class StudyFile(Closing):
 
     def failures(self) -> list[Failure]:
         """All failures, in order."""
-        with self._whole("a failure"):
-            return [Failure(**document) for document in self._noted("failure")]
+        return self.outcome()[0]
 
     def extras(self) -> dict[tuple[int, float], dict[str, float]]:
         """(job, resource) → the other metrics of that report."""
         with self._whole("a metric"):
             return {
                 (found["job"], found["resource"]): found["metrics"]
-                for found in self._noted("extras")
+                for _, found in self._noted("extras")
             }
 
     def retrains(self) -> list[dict[str, Any]]:
         """What came of training winners in full, in order."""
-        return self._noted("retrain")
+        return self.outcome()[1]
+
+    def outcome(self) -> tuple[list[Failure], list[dict[str, Any]]]:
+        """(all failures, what came of training winners in full), from one look at the notes."""
+        found = self._noted("failure", "retrain")
+        with self._whole("a failure"):
+            failures = [Failure(**document) for kind, document in found if kind == "failure"]
+        return failures, [document for kind, document in found if kind == "retrain"]
 
     def _note(self, kind: str, document: Mapping[str, Any]) -> None:
         self._pending.append((kind, json.dumps(dict(document))))
@@ -172,8 +178,8 @@ class StudyFile(Closing):
             ]
             database.executemany("INSERT INTO notes VALUES (?, ?, ?, ?)", rows)
 
-    def _noted(self, kind: str) -> list[dict[str, Any]]:
-        """The documents of a kind, in order; all notes are checked on the way."""
+    def _noted(self, *kinds: str) -> list[tuple[str, dict[str, Any]]]:
+        """(kind, document) of some kinds, in order; all notes are checked on the way."""
         if self.log.version < 2:
             return []
         found = []
@@ -184,8 +190,8 @@ class StudyFile(Closing):
                     raise CorruptLogError(str(self.path), f"note {expected} is missing")
                 if checksum_of(what, text, before=number) != stored:
                     raise CorruptLogError(str(self.path), f"note {number} was altered")
-                if what == kind:
-                    found.append(json.loads(text))
+                if what in kinds:
+                    found.append((what, json.loads(text)))
         return found
 
     @contextmanager

@@ -31,6 +31,7 @@ from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.tuning import functions
 from rungwise.tuning.plan import differences, limits_of, study_of
+from rungwise.tuning.reading import open_study
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.session import Crew, Report, Session, fold
 from rungwise.tuning.transfer import Files, Transfer
@@ -210,18 +211,17 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
         study: the file.
         types: recipes, rankings and searchers of your own that the study uses.
     """
-    path = _must_exist(study)
-    with StudyFile(path, mode="read", types=types) as file:
-        if not file.begun:
-            raise InvalidArgumentError("study", str(study), "no study has been begun in it")
+    with open_study(study, types=types) as file:
         engine, clock = fold(file)
         about = file.about
+        failures, retrained = file.outcome()
         return TuningResult(
             engine,
-            path,
+            file.path,
             about,
             seconds=clock,
-            failures=file.failures(),
+            failures=failures,
+            retrained=retrained,
             options=_read_options(about, types),
             workers=about.options.get(CREW, 1),
         )
@@ -238,12 +238,14 @@ def _run(
 ) -> TuningResult:
     session = Session(file, crew, display=display, on_report=on_report, kept=kept)
     seconds = session.run()
+    failures, retrained = file.outcome()
     result = TuningResult(
         session.engine,
         file.path,
         file.about,
         seconds=seconds,
-        failures=file.failures(),
+        failures=failures,
+        retrained=retrained,
         options=crew.options,
         workers=len(crew.shares),
     )

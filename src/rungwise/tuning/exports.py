@@ -10,16 +10,15 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from rungwise import views
 from rungwise.core.checks import one_of
+from rungwise.core.codec import jsonable
 from rungwise.core.decisions import Job, Run
-from rungwise.core.engine import Engine
 from rungwise.core.events import Reported
-from rungwise.display.text import jsonable
 from rungwise.errors import MissingExtraError
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.session import fold
+from rungwise.views import StudyView
 
 What = Literal["reports", "trials"]
 Row = dict[str, Any]
@@ -42,10 +41,10 @@ def rows_of(study: str | os.PathLike[str], what: What = "reports") -> list[Row]:
         if what == "reports":
             return _reports(file)
         engine, _ = fold(file)
-        return trials_of(engine)
+        return trials_of(StudyView(engine, file.about.metric))
 
 
-def trials_of(engine: Engine) -> list[Row]:
+def trials_of(view: StudyView) -> list[Row]:
     """A row a trial, best first."""
     return [
         {
@@ -58,7 +57,7 @@ def trials_of(engine: Engine) -> list[Row]:
             "note": row.note,
             **_config(row.config),
         }
-        for row in views.leaderboard(engine)
+        for row in view.leaderboard()
     ]
 
 

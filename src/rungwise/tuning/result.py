@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rungwise import counterfactual, views
+from rungwise import counterfactual
 from rungwise.backends.base import Failure
+from rungwise.core.codec import jsonable
 from rungwise.core.decisions import Job
 from rungwise.core.engine import Engine
-from rungwise.errors import InvalidArgumentError, MissingExtraError, NothingFoundError
+from rungwise.errors import (
+    InvalidArgumentError,
+    MissingExtraError,
+    NothingFoundError,
+    RungwiseError,
+)
 from rungwise.storage.documents import types_of
 from rungwise.storage.study_file import About, StudyFile, files_of
 from rungwise.study_options import RunOptions
@@ -20,37 +26,19 @@ from rungwise.tuning import functions
 from rungwise.tuning.exports import trials_of
 from rungwise.tuning.retraining import Retrained, Retraining
 from rungwise.tuning.upkeep import trial_folder
+from rungwise.views import BestTrial, StudyResult, StudyView
 
 
-@dataclass(frozen=True, slots=True)
-class BestTrial:
-    """The best configuration found.
-
-    Attributes:
-        trial: its number.
-        config: the configuration.
-        value: its best value.
-        resource: where that value was reported.
-        checkpoint: the folder of its last checkpoint, if that was kept.
-    """
-
-    trial: int
-    config: Mapping[str, Any]
-    value: float
-    resource: float
-    checkpoint: Path | None
-
-
-class TuningResult:
+class TuningResult(StudyResult):
     """What came of a study; everything in it can be had again with ``rungwise.load(path)``.
 
     Attributes:
         path: the study file.
-        metric: the name of the metric.
-        goal: ``"min"`` or ``"max"``.
         seconds: how long the study has taken, downtimes not counted.
         failures: what failed, in order, retried or not.
-        engine: the whole story, for reading.
+        retrained: what came of training winners in full, in order, as plain documents.
+        view: the whole study, for reading.
+        engine: what took the decisions; the view is enough for nearly everything.
     """
 
     def __init__(
@@ -61,22 +49,24 @@ class TuningResult:
         *,
         seconds: float,
         failures: Sequence[Failure] = (),
+        retrained: Sequence[Mapping[str, Any]] = (),
         options: RunOptions | None = None,
         workers: int = 1,
     ) -> None:
         self.engine = engine
+        self.view = StudyView(engine, about.metric)
         self.path = path
-        self.metric = about.metric
-        self.goal = engine.study.goal
         self.seconds = seconds
         self.failures = tuple(failures)
+        self.retrained = tuple(retrained)
         self._about = about
         self._options = RunOptions() if options is None else options
         self._workers = workers
 
     def __repr__(self) -> str:
-        best = "nothing yet" if self.engine.best is None else f"{self.metric}={self.best.value:g}"
-        return f"<result of {len(self.engine.trials)} trials: {best}; {self.path}>"
+        found = self.view.best
+        best = "nothing yet" if found is None else f"{self.metric}={found.value:g}"
+        return f"<result of {self.trials} trials: {best}; {self.path}>"
 
     # -- what was found ------------------------------------------------------------------------
 
@@ -87,59 +77,27 @@ class TuningResult:
         Raises:
             NothingFoundError: no trial has reported a finite value.
         """
-        found, value = self.engine.best, self.engine.best_value
-        if found is None or value is None:
+        found = self.view.best
+        if found is None:
             raise NothingFoundError(str(self.path), [failure.reason for failure in self.failures])
-        kept = trial_folder(files_of(self.path), found.id).latest(at_most=found.resource)
-        place = None if kept is None else kept.path
-        return BestTrial(found.id, dict(found.config), value, self.engine.best_resource, place)
+        furthest = self.view.trial(found.trial).resource
+        kept = trial_folder(files_of(self.path), found.trial).latest(at_most=furthest)
+        return replace(found, checkpoint=None if kept is None else kept.path)
 
-    @property
-    def why(self) -> str:
-        """Why the study ended and why the ceiling stands where it stands."""
-        return self.engine.why()
+    def _found(self) -> BestTrial | None:
+        return None if self.view.best is None else self.best
 
-    @property
-    def ended(self) -> bool:
-        """Whether the study is over."""
-        return self.engine.ended is not None
-
-    @property
-    def trials(self) -> int:
-        """How many configurations were drawn."""
-        return len(self.engine.trials)
-
-    @property
-    def reports(self) -> int:
-        """How many reports brought something new."""
-        return self.engine.reports
-
-    @property
-    def resource_spent(self) -> float:
-        """The resource trained in total, as far as it was reported."""
-        return self.engine.spent
-
-    @property
-    def max_resource(self) -> float:
-        """How far the furthest configuration was trained."""
-        return max((trial.resource for trial in self.engine.trials), default=0)
-
-    @property
-    def ceilings(self) -> list[tuple[int, float]]:
-        """[(number of reports so far, level), …], from the first ceiling on."""
-        return list(self.engine.scheduler.ceilings)
-
-    def leaderboard(self, limit: int | None = 10) -> list[views.Row]:
-        """The trials, best first.
+    def to_json(self, *, top: int | None = 10) -> dict[str, Any]:
+        """What came of the study as plain JSON values; what is not finite is null.
 
         Args:
-            limit: how many; None for all.
+            top: how many rows of the leaderboard; None for all.
         """
-        return views.leaderboard(self.engine, limit)
-
-    def curve(self, trial: int) -> list[tuple[float, float]]:
-        """[(resource, value), …] of a trial."""
-        return views.curve(self.engine.trials[trial], self.goal)
+        document = super().to_json(top=top)
+        saving = self.saved_versus_asha()
+        asha = None if saving is None else {"resource": saving.other, "ratio": saving.ratio}
+        more = {"study": str(self.path), "failures": len(self.failures), "asha": asha}
+        return {**document, **jsonable(more)}
 
     def saved_versus(
         self, scheduler: str = "asha", *, max_resource: int | None = None
@@ -155,17 +113,22 @@ class TuningResult:
         if max_resource is None and self._about.open_ended:
             rule = "this study has no maximum, but others need one: say how far they would train"
             raise InvalidArgumentError("max_resource", None, rule)
-        return counterfactual.saving(
-            self.engine, scheduler, workers=self._workers, max_resource=max_resource
-        )
+        return self.view.saved_versus(scheduler, workers=self._workers, max_resource=max_resource)
+
+    def saved_versus_asha(self) -> counterfactual.Saving | None:
+        """What ASHA would have spent; None where that cannot be said, as of an open-ended study."""
+        try:
+            return self.saved_versus("asha")
+        except RungwiseError:
+            return None
 
     def to_dataframe(self) -> Any:
-        """One row a trial, as a pandas DataFrame: the leaderboard with a column a parameter."""
+        """One row per trial, as a pandas DataFrame: the leaderboard, one column per parameter."""
         try:
             pd: Any = importlib.import_module("pandas")
         except ImportError:
             raise MissingExtraError("to_dataframe()", "pandas") from None
-        return pd.DataFrame(trials_of(self.engine))
+        return pd.DataFrame(trials_of(self.view))
 
     # -- phase 2 -------------------------------------------------------------------------------
 
@@ -198,21 +161,23 @@ class TuningResult:
             StudyInterrupted: Ctrl-C or SIGTERM; what was reported is kept.
         """
         number = self.best.trial if trial is None else trial
-        if not 0 <= number < len(self.engine.trials):
-            rule = f"the study has the trials 0 to {len(self.engine.trials) - 1}"
+        if not 0 <= number < self.trials:
+            rule = f"the study has the trials 0 to {self.trials - 1}"
             raise InvalidArgumentError("trial", trial, rule)
         until = self.goal_of_retraining(resource)
         functions.check(train)  # before there is a folder
         with StudyFile(self.path, types=types_of(self.engine.study)) as file:
-            return Retraining(
+            found = Retraining(
                 train,
-                Job(0, number, dict(self.engine.trials[number].config), 0, until),
+                Job(0, number, self.view.trial(number).config, 0, until),
                 file=file,
                 metric=self.metric,
                 seed=self.engine.study.seed,
                 options=self._options,
                 on_report=on_report,
             ).run(fresh=fresh)
+            self.retrained = tuple(file.retrains())
+        return found
 
     def goal_of_retraining(self, resource: int | None = None) -> float:
         """How far the winner is trained, unless something else is asked for."""
@@ -220,8 +185,8 @@ class TuningResult:
             if not resource > 0:
                 raise InvalidArgumentError("resource", resource, "it must be above 0")
             return resource
-        maximum = self.engine.study.scheduler.max_resource
+        maximum = self.view.recipe.max_resource
         if maximum is not None and not self._about.open_ended:
             return maximum
-        ceiling = views.ceiling(self.engine)
+        ceiling = self.view.ceiling
         return self.max_resource if ceiling is None else ceiling

@@ -314,8 +314,7 @@ class Session:
     def _snapshot(self, backend: local.LocalBackend) -> Snapshot:
         now = backend.now
         return Snapshot(
-            engine=self.engine,
-            metric=self._about.metric,
+            view=views.StudyView(self.engine, self._about.metric),
             elapsed=now,
             workers=[_view(worker, now) for worker in backend.views()],
             failures=self._failures,

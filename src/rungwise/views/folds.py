@@ -1,6 +1,6 @@
 """Folds for reading a study: the leaderboard, the rungs, the ceiling, curves.
 
-Law of this file: it looks and changes nothing. What it tells comes from the trials' own reports
+Law of this file: it looks and changes nothing. What it returns comes from the trials' own reports
 and from what schedulers publish (their ladder, their traces), so it holds for every scheduler and
 for a study at any moment.
 """
@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from heapq import nsmallest
+from pathlib import Path
 from typing import Any
 
 from rungwise.core.checks import Goal
-from rungwise.core.engine import Engine
+from rungwise.core.codec import jsonable
 from rungwise.core.ladder import Ladder
+from rungwise.core.reading import ReadableStudy
 from rungwise.core.trials import State, Trial
 
 
@@ -48,6 +50,30 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class BestTrial:
+    """The best configuration found.
+
+    Attributes:
+        trial: its number.
+        config: the configuration.
+        value: its best value.
+        resource: where that value was reported.
+        checkpoint: the folder of its last checkpoint, if that was kept.
+    """
+
+    trial: int
+    config: Mapping[str, Any]
+    value: float
+    resource: float
+    checkpoint: Path | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON."""
+        found: dict[str, Any] = jsonable({name: getattr(self, name) for name in _names(self)})
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class RungView:
     """One rung, as a person wants to see it.
 
@@ -66,7 +92,7 @@ class RungView:
     best: float | None
 
 
-def leaderboard(engine: Engine, limit: int | None = None) -> list[Row]:
+def leaderboard(engine: ReadableStudy, limit: int | None = None) -> list[Row]:
     """The trials from best to worst, by the best value each reported at any resource.
 
     Ties go to the trial drawn first, as in ``engine.best``, which is the first row. Trials without
@@ -85,7 +111,7 @@ def leaderboard(engine: Engine, limit: int | None = None) -> list[Row]:
     ]
 
 
-def rungs(engine: Engine) -> list[RungView]:
+def rungs(engine: ReadableStudy) -> list[RungView]:
     """The rungs from the lowest to the ceiling (or to the highest one reached, if that is higher).
 
     A trial that failed on its way to a rung has not reached it.
@@ -117,13 +143,21 @@ def rungs(engine: Engine) -> list[RungView]:
     ]
 
 
-def ceiling(engine: Engine) -> float | None:
+def best(engine: ReadableStudy) -> BestTrial | None:
+    """The best configuration so far; None while no trial has reported a finite value."""
+    found, value = engine.best, engine.best_value
+    if found is None or value is None:
+        return None
+    return BestTrial(found.id, dict(found.config), value, engine.best_resource)
+
+
+def ceiling(engine: ReadableStudy) -> float | None:
     """How far trials may go at the moment; None where the scheduler does not say."""
     trace = engine.scheduler.ceilings
     return trace[-1][1] if trace else None
 
 
-def epsilon(engine: Engine) -> float | None:
+def epsilon(engine: ReadableStudy) -> float | None:
     """The ε of the last check; None where the criterion has none, or none was needed yet."""
     trace = engine.scheduler.epsilons
     return trace[-1][1] if trace else None
@@ -146,13 +180,22 @@ def config_text(config: Mapping[str, Any]) -> str:
     return " ".join(f"{_word(name)}={_word(value)}" for name, value in config.items())
 
 
-def levels_of(engine: Engine) -> Sequence[int]:
+def common_ladder(engine: ReadableStudy) -> Ladder | None:
+    """The ladder that every trial climbs from its lowest rung; None where there is no such ladder.
+
+    The brackets of Hyperband climb parts of it only.
+    """
+    ladder: Ladder | None = getattr(engine.scheduler, "ladder", None)
+    return None if hasattr(engine.scheduler, "brackets") else ladder
+
+
+def levels_of(engine: ReadableStudy) -> Sequence[int]:
     """The levels of all rungs; where a scheduler has no ladder, wherever its jobs went."""
     ladder: Ladder | None = getattr(engine.scheduler, "ladder", None)
     return _levels_met(engine) if ladder is None else ladder.levels
 
 
-def next_level(engine: Engine, trial: Trial) -> int | None:
+def next_level(engine: ReadableStudy, trial: Trial) -> int | None:
     """The level that a trial reaches next if it is trained on; None beyond the last.
 
     It is not always the goal of its job: where trials run on until they are stopped, that is the
@@ -169,7 +212,7 @@ def next_level(engine: Engine, trial: Trial) -> int | None:
 _PAUSED = (State.PAUSED, State.PAUSING)
 
 
-def _levels_met(engine: Engine) -> Sequence[int]:
+def _levels_met(engine: ReadableStudy) -> Sequence[int]:
     return sorted({int(job.until) for job in engine.jobs})
 
 
@@ -184,9 +227,13 @@ def _row(rank: int, trial: Trial, loss: float, sign: float, levels: Sequence[int
         reached=trial.resource,
         rung=levels[reached - 1] if reached else None,
         state=trial.state.value,
-        config=trial.config,
+        config=dict(trial.config),
         note=trial.note,
     )
+
+
+def _names(value: Any) -> list[str]:
+    return [field.name for field in fields(value)]
 
 
 def _sign(goal: Goal) -> float:

@@ -1,0 +1,36 @@
+"""Reading a study, running or over: folds, a view that cannot change it, and results."""
+
+from rungwise.views.folds import (
+    BestTrial,
+    Row,
+    RungView,
+    ceiling,
+    config_text,
+    curve,
+    epsilon,
+    leaderboard,
+    levels_of,
+    next_level,
+    rungs,
+)
+from rungwise.views.results import StudyResult
+from rungwise.views.study_view import UNNAMED, StudyView, TrialView, find_view
+
+__all__ = [
+    "UNNAMED",
+    "BestTrial",
+    "Row",
+    "RungView",
+    "StudyResult",
+    "StudyView",
+    "TrialView",
+    "ceiling",
+    "config_text",
+    "curve",
+    "epsilon",
+    "find_view",
+    "leaderboard",
+    "levels_of",
+    "next_level",
+    "rungs",
+]

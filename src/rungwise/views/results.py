@@ -1,0 +1,140 @@
+"""What came of a study, simulated or real: one way to read both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rungwise.core.checks import Goal
+from rungwise.core.codec import jsonable
+from rungwise.views.folds import BestTrial, Row, RungView
+from rungwise.views.study_view import StudyView
+
+
+class StudyResult:
+    """What came of a study, simulated or real.
+
+    :class:`rungwise.TuningResult` and :class:`rungwise.SimulationResult` are both this.
+
+    Attributes:
+        view: the whole study, for reading.
+        seconds: how long the study took.
+    """
+
+    __slots__ = ()
+
+    view: StudyView
+    seconds: float
+
+    @property
+    def metric(self) -> str:
+        """The name of the metric."""
+        return self.view.metric
+
+    @property
+    def goal(self) -> Goal:
+        """``"min"`` or ``"max"``."""
+        return self.view.goal
+
+    @property
+    def ended(self) -> bool:
+        """Whether the study is over."""
+        return self.view.ended
+
+    @property
+    def best(self) -> BestTrial | None:
+        """The best configuration; None where no trial has reported a finite value."""
+        return self.view.best
+
+    @property
+    def why(self) -> str:
+        """Why the study ended and why the ceiling stands where it stands."""
+        return self.view.why
+
+    @property
+    def trials(self) -> int:
+        """How many configurations were drawn."""
+        return self.view.trials
+
+    @property
+    def reports(self) -> int:
+        """How many reports brought something new."""
+        return self.view.reports
+
+    @property
+    def resource_spent(self) -> float:
+        """The resource trained in total, as far as it was reported."""
+        return self.view.resource_spent
+
+    @property
+    def max_resource(self) -> float:
+        """How far the furthest configuration was trained."""
+        return self.view.max_resource
+
+    @property
+    def ceilings(self) -> list[tuple[int, float]]:
+        """[(number of reports so far, level), …], from the first ceiling on."""
+        return self.view.ceilings
+
+    @property
+    def epsilons(self) -> list[tuple[int, float]]:
+        """[(number of reports so far, ε), …] whenever a check asked for ε and it had changed."""
+        return self.view.epsilons
+
+    def leaderboard(self, limit: int | None = 10) -> list[Row]:
+        """The trials, best first.
+
+        Args:
+            limit: how many; None for all.
+        """
+        return self.view.leaderboard(limit)
+
+    def rungs(self) -> list[RungView]:
+        """The rungs from the lowest to the ceiling, with who stands where."""
+        return self.view.rungs()
+
+    def curves(self) -> dict[int, list[tuple[float, float]]]:
+        """Trial → [(resource, value), …], of every trial in the order drawn."""
+        return self.view.curves()
+
+    def curve(self, trial: int) -> list[tuple[float, float]]:
+        """[(resource, value), …] of a trial; what was not finite is NaN."""
+        return self.view.curve(trial)
+
+    def to_json(self, *, top: int | None = 10) -> dict[str, Any]:
+        """What came of the study as plain JSON values; what is not finite is null.
+
+        Args:
+            top: how many rows of the leaderboard; None for all.
+        """
+        found = self._found()
+        document: dict[str, Any] = {
+            "metric": self.metric,
+            "goal": self.goal,
+            "ended": self.ended,
+            "best": None if found is None else found.to_json(),
+            "why": self.why,
+            "trials": self.trials,
+            "reports": self.reports,
+            "resource_spent": self.resource_spent,
+            "max_resource": self.max_resource,
+            "seconds": self.seconds,
+            "ceilings": self.ceilings,
+            "epsilons": self.epsilons,
+            "leaderboard": [_line(row) for row in self.leaderboard(top)],
+        }
+        plain: dict[str, Any] = jsonable(document)
+        return plain
+
+    def _found(self) -> BestTrial | None:
+        """The best configuration, for results whose ``best`` raises where there is none."""
+        return self.best
+
+
+def _line(row: Row) -> dict[str, Any]:
+    return {
+        "trial": row.trial,
+        "value": row.value,
+        "resource": row.resource,
+        "state": row.state,
+        "config": row.config,
+    }

@@ -1,0 +1,257 @@
+"""A study for reading: everything that displays, plots, exports and results ask for.
+
+Law of this file: a view hands out values and copies, never what the engine works with. So whoever
+holds a view can look at a study at any moment, and cannot change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rungwise import counterfactual
+from rungwise.core.checks import Goal
+from rungwise.core.engine import Engine
+from rungwise.core.ladder import Ladder
+from rungwise.core.limits import Limits
+from rungwise.core.reading import ReadableStudy
+from rungwise.core.scheduling import Recipe
+from rungwise.core.trials import Trial
+from rungwise.views import folds
+from rungwise.views.folds import BestTrial, Row, RungView
+
+UNNAMED = "value"
+"""What is measured, where it has no name."""
+
+
+class TrialView:
+    """One trial, for reading.
+
+    Args:
+        study: the study it belongs to.
+        trial: the trial.
+    """
+
+    __slots__ = ("_study", "_trial")
+
+    def __init__(self, study: ReadableStudy, trial: Trial) -> None:
+        self._study = study
+        self._trial = trial
+
+    def __repr__(self) -> str:
+        return repr(self._trial)
+
+    @property
+    def id(self) -> int:
+        """The order of drawing, from 0."""
+        return self._trial.id
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The configuration; a copy."""
+        return dict(self._trial.config)
+
+    @property
+    def state(self) -> str:
+        """Where it stands, in a word."""
+        return self._trial.state.value
+
+    @property
+    def resource(self) -> float:
+        """The furthest resource reported."""
+        return self._trial.resource
+
+    @property
+    def note(self) -> str:
+        """What is known besides, for example why it failed."""
+        return self._trial.note
+
+    @property
+    def next_level(self) -> int | None:
+        """The level that it reaches next if it is trained on; None beyond the last."""
+        return folds.next_level(self._study, self._trial)
+
+    def curve(self) -> list[tuple[float, float]]:
+        """[(resource, value), …] in the user's sign; what was not finite is NaN."""
+        return folds.curve(self._trial, self._study.study.goal)
+
+    def story(self) -> list[str]:
+        """What happened to it, one sentence each."""
+        jobs = [job for job in self._study.jobs if job.trial == self._trial.id]
+        sign = 1.0 if self._study.study.goal == "min" else -1.0
+        return self._trial.story(jobs, sign)
+
+
+class StudyView:
+    """A study, for reading.
+
+    It stays with the study: what it returns is true at the moment of the call. Making one costs
+    nothing.
+
+    Args:
+        study: the engine, or the record of a study that is over.
+        metric: the name of what is measured.
+    """
+
+    __slots__ = ("_metric", "_study")
+
+    def __init__(self, study: ReadableStudy, metric: str = UNNAMED) -> None:
+        self._study = study
+        self._metric = metric
+
+    def __repr__(self) -> str:
+        return f"<view of {self.trials} trials: {self.reports} reports of {self.metric}>"
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def metric(self) -> str:
+        """The name of what is measured."""
+        return self._metric
+
+    @property
+    def goal(self) -> Goal:
+        """``"min"`` or ``"max"``."""
+        return self._study.study.goal
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the scheduler."""
+        return self._study.study.scheduler
+
+    @property
+    def limits(self) -> Limits:
+        """When the study ends."""
+        return self._study.study.limits
+
+    # -- how far it is -------------------------------------------------------------------------
+
+    @property
+    def trials(self) -> int:
+        """How many configurations were drawn."""
+        return len(self._study.trials)
+
+    @property
+    def reports(self) -> int:
+        """How many reports brought something new."""
+        return self._study.reports
+
+    @property
+    def resource_spent(self) -> float:
+        """The resource trained in total, as far as it was reported."""
+        return self._study.spent
+
+    @property
+    def cost(self) -> float:
+        """The reported costs in total."""
+        return self._study.cost
+
+    @property
+    def max_resource(self) -> float:
+        """How far the furthest configuration was trained."""
+        return max((trial.resource for trial in self._study.trials), default=0)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the study is over."""
+        return self._study.ended is not None
+
+    @property
+    def why(self) -> str:
+        """Why the study ended and why the ceiling stands where it stands."""
+        return self._study.why()
+
+    @property
+    def explanation(self) -> str:
+        """Why the ceiling stands where it stands, as a clause."""
+        return self._study.scheduler.explain()
+
+    # -- what was found ------------------------------------------------------------------------
+
+    @property
+    def best(self) -> BestTrial | None:
+        """The best configuration; None while no trial has reported a finite value."""
+        return folds.best(self._study)
+
+    @property
+    def leads(self) -> list[tuple[float, int]]:
+        """[(the resource spent by then, trial), …] whenever another trial became the best."""
+        return list(self._study.leads)
+
+    def leaderboard(self, limit: int | None = None) -> list[Row]:
+        """The trials, best first.
+
+        Args:
+            limit: how many rows at most; all by default.
+        """
+        return folds.leaderboard(self._study, limit)
+
+    def trial(self, number: int) -> TrialView:
+        """One trial, by its number."""
+        return TrialView(self._study, self._study.trials[number])
+
+    def curve(self, trial: int) -> list[tuple[float, float]]:
+        """[(resource, value), …] of a trial; what was not finite is NaN."""
+        return self.trial(trial).curve()
+
+    def curves(self) -> dict[int, list[tuple[float, float]]]:
+        """Trial → its curve, of every trial in the order drawn."""
+        return {trial.id: folds.curve(trial, self.goal) for trial in self._study.trials}
+
+    def jobs(self) -> list[tuple[int, float, float]]:
+        """[(trial, start, until), …] of every job, in the order issued."""
+        return [(job.trial, job.start, job.until) for job in self._study.jobs]
+
+    # -- ladder and ceiling --------------------------------------------------------------------
+
+    @property
+    def levels(self) -> Sequence[int]:
+        """The levels of all rungs; where a scheduler has no ladder, wherever its jobs went."""
+        return tuple(folds.levels_of(self._study))
+
+    @property
+    def common_ladder(self) -> Ladder | None:
+        """The ladder that every trial climbs from its lowest rung; None where there is none."""
+        return folds.common_ladder(self._study)
+
+    def rungs(self) -> list[RungView]:
+        """The rungs from the lowest to the ceiling."""
+        return folds.rungs(self._study)
+
+    @property
+    def ceilings(self) -> list[tuple[int, float]]:
+        """[(number of reports so far, level), …], from the first ceiling on."""
+        return list(self._study.scheduler.ceilings)
+
+    @property
+    def ceiling(self) -> float | None:
+        """How far trials may go at the moment; None where the scheduler does not say."""
+        return folds.ceiling(self._study)
+
+    @property
+    def epsilons(self) -> list[tuple[int, float]]:
+        """[(number of reports so far, ε), …] whenever a check asked for ε and it had changed."""
+        return list(self._study.scheduler.epsilons)
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε of the last check; None where the criterion has none, or none was needed yet."""
+        return folds.epsilon(self._study)
+
+    # -- against others ------------------------------------------------------------------------
+
+    def saved_versus(
+        self, scheduler: str = "asha", *, workers: int, max_resource: int | None = None
+    ) -> counterfactual.Saving:
+        """What another scheduler would have spent; see :func:`rungwise.counterfactual.saving`."""
+        return counterfactual.saving(
+            self._study, scheduler, workers=workers, max_resource=max_resource
+        )
+
+
+def find_view(source: Any) -> StudyView | None:
+    """The view of what came of a study: a view, a result, or an engine; None of anything else."""
+    if isinstance(source, Engine):
+        return StudyView(source)
+    found = source if isinstance(source, StudyView) else getattr(source, "view", None)
+    return found if isinstance(found, StudyView) else None
