@@ -11,6 +11,7 @@ import typer
 from reproduction_stories import write_curves, write_tiny
 from typer.testing import CliRunner
 
+from rungwise.backends import hardware
 from rungwise.cli import reproduce as command
 from rungwise.errors import InvalidArgumentError, TableError
 
@@ -132,6 +133,8 @@ def test_settings_reach_the_run(folder, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "run", run)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    monkeypatch.setattr(hardware, "_quota", lambda: 4.5)
     words = ["eta", "table1", "--protocol", "paper", "--nearest", "--processes", "3"]
     words += ["--seeds", "7", "--configs", "64", "--workers", "8"]
     CliRunner().invoke(APP, [*words, "--benchmark", "x", "--benchmark", "y"])
@@ -141,7 +144,7 @@ def test_settings_reach_the_run(folder, monkeypatch):
     assert (settings.seeds, settings.configs, settings.workers) == (7, 64, 8)
     assert (settings.protocols, settings.nearest) == (("paper",), True)
     assert (all_names, none) == (("all",), None)
-    assert own == command.cores()
+    assert own == 5, "as many as a container may use"
     assert (default.seeds, default.configs, default.workers) == (5, 256, 4)
     assert (default.protocols, default.nearest) == (("paper", "ours"), False)
     assert not default.everywhere

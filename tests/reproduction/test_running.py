@@ -13,7 +13,7 @@ from rungwise.errors import RungwiseError
 from rungwise.reproduction import Settings, reproduce
 from rungwise.reproduction.experiments import EXPERIMENTS, plan
 from rungwise.reproduction.markdown import markdown
-from rungwise.reproduction.running import chunks_of, cores, run, uses_nearest
+from rungwise.reproduction.running import chunks_of, run, uses_nearest
 from rungwise.reproduction.spreadsheets import runs_csv, summary_csv
 from rungwise.reproduction.studies import Shelf, sample_of
 from rungwise.space import Float, Space
@@ -207,4 +207,3 @@ def test_the_number_of_processes_is_checked(folder):
     write_tiny(folder)
     with pytest.raises(ValueError, match="processes is 0"):
         reproduce(["table1"], settings=SMALL, processes=0)
-    assert cores() >= 1

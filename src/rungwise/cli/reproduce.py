@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from rungwise.backends.hardware import cores
 from rungwise.cli.console import ending_when_interrupted, progress
 from rungwise.cli.console import out as result_console
 from rungwise.core.checks import one_of
@@ -19,7 +20,6 @@ from rungwise.reproduction import reproduce as run
 from rungwise.reproduction.experiments import ALL
 from rungwise.reproduction.markdown import markdown
 from rungwise.reproduction.protocols import PROTOCOLS
-from rungwise.reproduction.running import cores
 from rungwise.reproduction.spreadsheets import runs_csv, summary_csv
 from rungwise.reproduction.terminal import show
 

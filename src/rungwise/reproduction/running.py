@@ -7,7 +7,6 @@ studies; the outcomes are put into the order of the plan whatever process brough
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -101,13 +100,6 @@ def run(
         if progress is not None:
             progress(done, total)
     return [outcome for number in range(len(chunks)) for outcome in found[number]]
-
-
-def cores() -> int:
-    """How many processes this machine has work for."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _finished(
