@@ -119,3 +119,10 @@ def test_names_are_found_when_they_are_used():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "module 'rungwise' has no attribute 'tuna'\n"
+
+
+def test_formatting_is_a_leaf():
+    """Whoever prints anything imports it, so it imports nothing of rungwise itself."""
+    tree = ast.parse((ROOT / "formatting.py").read_text(encoding="utf-8"))
+    ours = {name for name in imports_of(tree) if name.startswith("rungwise")}
+    assert ours <= {"rungwise.errors"}

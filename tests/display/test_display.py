@@ -24,11 +24,13 @@ from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.display import choose
-from rungwise.display import text as words
 from rungwise.display.events import EventDisplay
+from rungwise.display.line_writer import LineWriter
 from rungwise.display.lines import LineDisplay
 from rungwise.display.live import LiveDisplay
+from rungwise.display.phrases import describe_scheduler
 from rungwise.display.quiet import QuietDisplay
+from rungwise.formatting import format_clock
 
 # -- choosing ---------------------------------------------------------------------------------
 
@@ -88,7 +90,7 @@ def test_lines_tell_the_story():
     assert f"new best: {engine.best_value:.4g} at {engine.best_resource:g}" in text
     assert lines[-3].startswith("[") and "64 of 64 trials" in lines[-3]  # noqa: PT018
     assert "ASHA would have spent" in lines[-3]
-    assert lines[-2:] == [f"[{words.clock(last_time(log))}] done", "       and over"]
+    assert lines[-2:] == [f"[{format_clock(last_time(log))}] done", "       and over"]
 
 
 def test_lines_of_progress_come_at_least_every_ten_seconds_and_never_in_a_rush():
@@ -137,7 +139,7 @@ def test_what_trials_print_cannot_move_the_cursor():
 def test_streams_without_the_letters_get_what_they_can_hold():
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    words.Pen(stream).line("ε → 3")
+    LineWriter(stream).write_line("ε → 3")
     assert raw.getvalue() == b"? ? 3\n"
 
 
@@ -204,8 +206,8 @@ def test_the_safety_net_of_an_open_end_is_no_maximum():
     out = io.StringIO()
     EventDisplay(out, timer=Clock()).begin(snapshot_of(engine, open_ended=True))
     assert json.loads(out.getvalue())["max_resource"] is None
-    assert words.recipe(snapshot_of(engine)) == "PASHA up to 59,049"
-    assert words.recipe(snapshot_of(engine, open_ended=True)) == "PASHA open-ended"
+    assert describe_scheduler(snapshot_of(engine)) == "PASHA up to 59,049"
+    assert describe_scheduler(snapshot_of(engine, open_ended=True)) == "PASHA open-ended"
     for make in (LineDisplay, EventDisplay):
         told = {}
         for is_open in (False, True):

@@ -12,7 +12,6 @@ from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.display import Snapshot
-from rungwise.display import text as words
 from rungwise.display.estimate import Estimator, Left
 from rungwise.display.watch import Watch
 
@@ -138,17 +137,3 @@ def test_asha_is_not_compared_with_itself_nor_with_the_open_end():
     bounded = rw.replay(log_of(rw.PASHA(max_resource=81)))
     assert Watch(Clock()).saved(snapshot_of(bounded), now=True) is not None
     assert Watch(Clock()).saved(snapshot_of(bounded, open_ended=True), now=True) is None
-
-
-# -- words ------------------------------------------------------------------------------------
-
-
-def test_figures_are_written_as_people_write_them():
-    assert [words.amount(x) for x in (3, 3.0, 12345, 0.5)] == ["3", "3", "12,345", "0.5"]
-    assert [words.clock(x) for x in (-1, 0, 65.9, 3753)] == ["0:00", "0:00", "1:05", "1:02:33"]
-    spans = (0.2, 59.4, 59.6, 3569, 3571, 5400, 86399, 90000)
-    told = ["1 s", "59 s", "1 min", "59 min", "1 h", "1 h 30 min", "24 h", "1.0 days"]
-    assert [words.duration(x) for x in spans] == told
-    assert [words.size(x) for x in (0, 999, 1e6, 2.5e13)] == ["0 B", "999 B", "1 MB", "25 TB"]
-    assert words.value(None) == "–"
-    assert [words.counted(n, "job") for n in (0, 1, 2)] == ["0 jobs", "1 job", "2 jobs"]

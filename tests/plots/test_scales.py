@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rungwise.plots.scales import Scale, log_ticks, number_text, scale
+from rungwise.plots.scales import Scale, log_ticks, scale
 
 go = pytest.importorskip("plotly.graph_objects")
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
@@ -56,14 +56,3 @@ def test_what_has_no_place_is_nowhere():
     assert log(0) is None
     assert log(10) == 50
     assert Scale("category", -0.5, 1.5, 0, 100, ("a", "b"))("c") is None
-
-
-def test_numbers_are_short():
-    assert [number_text(value) for value in (0, 0.25, 12345, -3, 1e-7, 2.5e9)] == [
-        "0",
-        "0.25",
-        "12,345",
-        "−3",
-        "1e−07",
-        "2.5e+09",
-    ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import rungwise as rw
 from rungwise import plots
-from rungwise.display.text import plain
+from rungwise.formatting import strip_controls
 from rungwise.plots import theme
 
 
@@ -52,7 +52,7 @@ def test_plotly_is_loaded_when_something_is_drawn():
 
 @given(st.text())
 def test_any_text_is_read_as_it_was_written(text):
-    assert theme.words(theme.escape(text)) == plain(text).replace("\n", " ")
+    assert theme.words(theme.escape(text)) == strip_controls(text).replace("\n", " ")
 
 
 def test_lines_and_their_tags():

@@ -16,7 +16,7 @@ from rungwise.reproduction.markdown import command, markdown
 from rungwise.reproduction.results import Figure, PaperRow, Reproduction, Rival
 from rungwise.reproduction.spreadsheets import runs_csv, summary_csv
 from rungwise.reproduction.terminal import show
-from rungwise.reproduction.wording import listed, spread, unit_of
+from rungwise.reproduction.wording import spread, unit_of
 
 BESIDE = PaperRow(
     "nas201",
@@ -103,8 +103,6 @@ def test_values_that_are_no_shares_keep_their_digits():
 
 def test_what_is_no_number_is_a_dash():
     assert spread(Figure(math.nan, math.nan)) == spread(None) == "–"
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b", "c"]) == "a, b and c"
 
 
 def lcbench_section(name, *, asha=(0.9, 0.01), pasha=(0.9, 0.01), one=(0.9, 0.01), paper=None):

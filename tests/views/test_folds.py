@@ -215,20 +215,3 @@ def test_curves_have_the_user_s_sign():
     assert (first, second) == ((1, 0.0), (2, 0.7))
     assert third[0] == 3
     assert math.isnan(third[1])
-
-
-@pytest.mark.parametrize(
-    ("config", "text"),
-    [
-        ({}, ""),
-        ({"lr": 0.00123456, "act": "relu"}, "lr=0.001235 act=relu"),
-        (
-            {"n": 123456, "on": True, "none": None, "big": 1e9},
-            "n=123456 on=True none=None big=1e+09",
-        ),
-        ({"s": "two words", "t": "", "u": "a\nb"}, "s='two words' t='' u='a\\nb'"),
-        ({"esc": "\x1b[2J"}, "esc='\\x1b[2J'"),
-    ],
-)
-def test_configurations_are_one_short_line(config, text):
-    assert views.config_text(config) == text

@@ -17,8 +17,8 @@ from rungwise.benchmarks.installed import Place
 from rungwise.cli.benchmark_get import convert, fetch
 from rungwise.cli.console import grid, out
 from rungwise.cli.summary import as_line, line, lines
-from rungwise.display import text
 from rungwise.errors import RungwiseError
+from rungwise.formatting import format_bytes, format_count, format_value
 
 app = typer.Typer(
     name="benchmark",
@@ -85,7 +85,7 @@ def info(name: Name, as_json: AsJson = False) -> None:
         return
     console = out()
     where = "packaged" if place.packaged else str(place.folder)
-    size = f"{where}, {text.size(sum(file.stat().st_size for file in files))}"
+    size = f"{where}, {format_bytes(sum(file.stat().st_size for file in files))}"
     _print_card(console, benchmark.card, size)
     _print_space(console, benchmark)
     _print_quantiles(console, benchmark.card, quantiles)
@@ -173,7 +173,7 @@ def _print_card(console: Console, card: Card, where: str) -> None:
     shown = grid(console, line(f"{card.name}: {card.title}" if card.title else card.name))
     shown.show_header = False
     seeds = ", ".join(map(str, card.seeds))
-    times = text.counted(len(card.seeds), "seed")
+    times = format_count(len(card.seeds), "seed")
     told = {
         "metric": f"{card.metric} ({card.goal}), after every {card.resource}",
         "final metric": card.final_metric or "the last value",
@@ -212,7 +212,7 @@ def _print_quantiles(console: Console, card: Card, quantiles: dict[str, Any]) ->
     shown = grid(console, line(f"Quantiles of {card.final_metric or card.metric}"))
     for name in (*quantiles["percentiles"], "not finite"):
         shown.add_column(name if name == "not finite" else f"{name} %", justify="right")
-    figures = ("–" if one is None else f"{one:.4g}" for one in quantiles["percentiles"].values())
+    figures = (format_value(one) for one in quantiles["percentiles"].values())
     shown.add_row(*figures, f"{quantiles['not_finite']:.1%}")
     console.print(shown)
 
@@ -237,7 +237,7 @@ def _words(value: Any) -> str:
     ):
         return ", ".join(f"{name}: {_words(one)}" for name, one in value.items())
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return format_value(value)
     if isinstance(value, list) and not any(isinstance(one, (Mapping, list)) for one in value):
         return ", ".join(map(_words, value))
     return value if isinstance(value, str) else as_line(value)

@@ -11,12 +11,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from rungwise import views
 from rungwise.cli import demo_recorded, demo_simulated, digits
 from rungwise.cli.console import INTERRUPTED, out, progress
 from rungwise.core.scheduling import Recipe
 from rungwise.counterfactual import Saving
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
+from rungwise.formatting import format_config
 from rungwise.schedulers import ASHA, PASHA
 from rungwise.tuning.api import tune
 from rungwise.tuning.result import TuningResult
@@ -233,7 +233,7 @@ def _tell(outcome: Outcome) -> None:
     result, saving, retrained = outcome.result, outcome.saving, outcome.retrained
     best = result.best
     lines = {
-        "winner": views.config_text(best.config),
+        "winner": format_config(best.config),
         "validation": f"{best.value:.2%} right after {best.resource:g} epochs (trial {best.trial})",
         "stopped": result.why,
         "PASHA spent": f"{result.resource_spent:,g} epochs on {result.trials} configurations, none "

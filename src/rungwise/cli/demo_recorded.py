@@ -6,6 +6,7 @@ from typing import Any
 
 from rungwise.benchmarks import installed
 from rungwise.cli.console import grid, out, progress
+from rungwise.formatting import format_runtime
 from rungwise.reproduction import Settings, reproduce
 from rungwise.reproduction.outcomes import everything
 from rungwise.reproduction.results import Section
@@ -54,7 +55,7 @@ def tell(section: Section) -> None:
         shown.add_row(
             row.label,
             f"{row.final.mean:.2%} ± {100 * row.final.std:.2f}",
-            _time(row.seconds.mean),
+            format_runtime(row.seconds.mean),
             f"{row.spent.mean:,.0f}",
             f"{row.max_resource.mean:.0f}",
         )
@@ -69,9 +70,13 @@ def _saved(section: Section) -> str:
     rows = {row.method: row for row in section.rows}
     asha, pasha = rows["asha"], rows["pasha"]
     saved = asha.seconds.mean - pasha.seconds.mean
-    told = f"saved {_time(saved)} of" if saved >= 0 else f"took {_time(-saved)} more than"
+    told = (
+        f"saved {format_runtime(saved)} of"
+        if saved >= 0
+        else f"took {format_runtime(-saved)} more than"
+    )
     return (
-        f"PASHA {told} ASHA's {_time(asha.seconds.mean)}, "
+        f"PASHA {told} ASHA's {format_runtime(asha.seconds.mean)}, "
         f"{_points(section)}. `rungwise reproduce` runs the paper's whole evaluation."
     )
 
@@ -86,9 +91,3 @@ def _points(section: Section) -> str:
     lost = any(rival.method == "asha" for rival in section.ahead)
     sure = "more than" if lost else "within"
     return f"and its architectures are {-by:.2f} points worse, {sure} a standard error"
-
-
-def _time(seconds: float) -> str:
-    if seconds >= 5400:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.1f} s"

@@ -15,8 +15,8 @@ from rungwise.cli.reproduce import reproduce
 from rungwise.cli.simulate import simulate
 from rungwise.cli.studies import delete, export, list_studies, retrain, show
 from rungwise.cli.tune import resume, tune
-from rungwise.display.text import plain
 from rungwise.errors import RungwiseError
+from rungwise.formatting import strip_controls
 
 app = typer.Typer(
     name="rungwise",
@@ -69,5 +69,6 @@ def main() -> None:
     try:
         app()
     except RungwiseError as error:
-        typer.echo(f"rungwise: {plain(str(error))}", err=True)  # it may quote what a trial said
+        text = strip_controls(str(error))  # it may quote what a trial said
+        typer.echo(f"rungwise: {text}", err=True)
         sys.exit(2)

@@ -13,6 +13,7 @@ from rungwise.benchmarks.table import Table
 from rungwise.cli.console import grid, out, progress
 from rungwise.cli.options import with_options
 from rungwise.errors import InvalidArgumentError
+from rungwise.formatting import format_value
 from rungwise.options import list_options
 from rungwise.simulation import SimulationResult
 from rungwise.simulation import simulate as run
@@ -93,15 +94,16 @@ def _show(result: SimulationResult, table: Table, scheduler: str) -> None:
     shown = grid(console, f"{scheduler} on {table.rows} curves of {table.resources}")
     shown.show_header = False
     if result.best is not None:
-        best = f"row {result.best.row}: {result.best.value:.6g} at resource {result.best.resource}"
-        shown.add_row("best", best)
+        best = result.best
+        value = format_value(best.value, 6)
+        shown.add_row("best", f"row {best.row}: {value} at resource {best.resource}")
     shown.add_row("configurations", str(len(result.rows)))
     shown.add_row("resource spent", str(result.resource_spent))
     shown.add_row("furthest", str(result.max_resource))
-    shown.add_row("virtual seconds", f"{result.seconds:.6g}")
+    shown.add_row("virtual seconds", format_value(result.seconds, 6))
     steps = ", ".join(f"{level} after {reports} reports" for reports, level in result.ceilings)
     shown.add_row("ceiling", steps)
     if result.epsilons:
-        shown.add_row("last ε", f"{result.epsilons[-1][1]:.6g}")
+        shown.add_row("last ε", format_value(result.epsilons[-1][1], 6))
     console.print(shown)
     console.print(result.why)

@@ -18,6 +18,7 @@ from rungwise.errors import (
     LogUnavailableError,
     RungwiseError,
 )
+from rungwise.formatting import format_value
 from rungwise.storage.locking import FileLock
 from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import StudyFile, files_of
@@ -64,8 +65,8 @@ def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson
     summary.print_failures(console, result)
     for found in result.retrained:
         console.print(
-            f"Retrained trial {found['trial']} to {found['resource']:g}: "
-            f"{line(result.metric)} = {found['value']:.6g} {_metrics(found['metrics'])}"
+            f"Retrained trial {found['trial']} to {found['resource']:g}: {line(result.metric)} = "
+            f"{format_value(found['value'], 6)} {_metrics(found['metrics'])}"
         )
 
 
@@ -85,7 +86,7 @@ def list_studies(folder: Folder = Path(), as_json: AsJson = False) -> None:
     for name in ("study", "state", "trials", "reports", "best", "spent"):
         shown.add_column(name, justify="left" if name in ("study", "state") else "right")
     for row in found:
-        best = "-" if row["best"] is None else f"{row['metric']} = {row['best']:.6g}"
+        best = "-" if row["best"] is None else f"{row['metric']} = {format_value(row['best'], 6)}"
         counts = (str(row[name]) for name in ("trials", "reports"))
         spent = "" if row["spent"] is None else f"{row['spent']:g}"
         shown.add_row(line(row["study"]), line(row["state"]), *counts, line(best), spent)
@@ -159,7 +160,7 @@ def retrain(
     console = out()
     console.print(
         f"Trial {found.trial}, trained from scratch to {found.resource:g} in {found.seconds:.1f} s:"
-        f" {line(result.metric)} = {found.value:.6g} {_metrics(found.metrics)}"
+        f" {line(result.metric)} = {format_value(found.value, 6)} {_metrics(found.metrics)}"
     )
     if found.checkpoint is not None:
         console.print(f"checkpoint: {line(str(found.checkpoint))}", soft_wrap=True)
@@ -246,4 +247,4 @@ def _line(path: Path) -> dict[str, Any]:
 
 
 def _metrics(metrics: dict[str, float] | Any) -> str:
-    return line(", ".join(f"{name} = {value:.6g}" for name, value in metrics.items()))
+    return line(", ".join(f"{name} = {format_value(value, 6)}" for name, value in metrics.items()))

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from rungwise.cli.console import grid
 from rungwise.core.codec import jsonable
-from rungwise.display.text import plain
+from rungwise.formatting import format_value, strip_controls
 from rungwise.tuning.result import TuningResult
 
 
@@ -26,7 +26,7 @@ def print_summary(console: Console, result: TuningResult) -> None:
     else:
         best = result.best
         console.print(
-            f"[bold]Best: {line(result.metric)} = {best.value:.6g}[/bold] at resource "
+            f"[bold]Best: {line(result.metric)} = {format_value(best.value, 6)}[/bold] at resource "
             f"{best.resource:g}, trial {best.trial}"
         )
         for name, value in best.config.items():
@@ -60,7 +60,7 @@ def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
         shown.add_row(
             str(row.rank),
             str(row.trial),
-            "-" if row.value is None else f"{row.value:.6g}",
+            format_value(row.value, 6, missing="-"),
             "-" if row.resource is None else f"{row.resource:g}",
             row.state,
             *(line(_short(row.config.get(name))) for name in names),
@@ -81,7 +81,7 @@ def print_rungs(console: Console, result: TuningResult) -> None:
             str(rung.entered),
             str(rung.waiting),
             str(rung.running_to),
-            "-" if rung.best is None else f"{rung.best:.6g}",
+            format_value(rung.best, 6, missing="-"),
         )
     console.print(shown)
 
@@ -98,7 +98,9 @@ def print_trial(console: Console, result: TuningResult, number: int) -> None:
     """One trial's story, its curve, and how it failed."""
     for sentence in result.view.trial(number).story():
         console.print(lines(sentence), soft_wrap=True)
-    curve = ", ".join(f"{resource:g}: {value:.6g}" for resource, value in result.curve(number))
+    curve = ", ".join(
+        f"{resource:g}: {format_value(value, 6)}" for resource, value in result.curve(number)
+    )
     console.print(f"{line(result.metric)} at {curve}" if curve else "no reports", soft_wrap=True)
     for failure in result.failures:
         if failure.trial == number:
@@ -119,7 +121,7 @@ def as_line(document: dict[str, Any]) -> str:
 
 def lines(text: str) -> str:
     """Text that a trial may have written, safe for a terminal and for rich; ends of line stay."""
-    return escape(plain(text))
+    return escape(strip_controls(text))
 
 
 def line(text: str) -> str:
@@ -130,4 +132,4 @@ def line(text: str) -> str:
 def _short(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return format_value(value) if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rungwise.core.ladder import Ladder
 from rungwise.display.base import Snapshot
-from rungwise.display.text import duration
+from rungwise.formatting import format_duration
 from rungwise.views import RungView
 
 PATIENCE = 2.0
@@ -35,14 +35,14 @@ class Left:
 
     def __str__(self) -> str:
         if self.low is None:
-            return "not known yet" if self.high is None else f"at most {duration(self.high)}"
+            return "not known yet" if self.high is None else f"at most {format_duration(self.high)}"
         if self.high is None:
-            return f"at least {duration(self.low)}"
+            return f"at least {format_duration(self.low)}"
         if self.low == 0:
-            return f"at most {duration(self.high)}"
+            return f"at most {format_duration(self.high)}"
         if self.high <= 1.25 * self.low:
-            return f"about {duration(self.high)}"
-        low, high = duration(self.low), duration(self.high)
+            return f"about {format_duration(self.high)}"
+        low, high = format_duration(self.low), format_duration(self.high)
         if low.split()[1:] == high.split()[1:]:  # the unit once is enough
             low = low.split()[0]
         return f"about {low} to {high}"

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TextIO
 
 from rungwise.core.codec import jsonable
 from rungwise.display.base import Snapshot
-from rungwise.display.text import Pen
+from rungwise.display.line_writer import LineWriter
 from rungwise.display.watch import Clock, Watch
 
 LOOK, PERIOD = 0.25, 1.0
@@ -40,7 +40,7 @@ class EventDisplay:
     words: ClassVar[tuple[str, ...]] = ("json",)
 
     def __init__(self, stream: TextIO | None = None, *, timer: Clock = time.monotonic) -> None:
-        self._pen = Pen(sys.stdout if stream is None else stream)
+        self._writer = LineWriter(sys.stdout if stream is None else stream)
         self._timer = timer
         self._watch = Watch(timer)
         self._due = 0.0
@@ -89,7 +89,7 @@ class EventDisplay:
     def _write(self, kind: str, **fields: Any) -> None:
         elapsed = round(max(0.0, self._timer() - self._origin), 3)
         document = {"kind": kind, "elapsed": elapsed, **jsonable(fields)}
-        self._pen.line(json.dumps(document, allow_nan=False))
+        self._writer.write_line(json.dumps(document, allow_nan=False))
 
     def _news(self, snapshot: Snapshot) -> None:
         for reports, level in self._watch.ceilings(snapshot):

@@ -6,10 +6,18 @@ import sys
 import time
 from typing import ClassVar, TextIO
 
-from rungwise import views
-from rungwise.display import text as words
 from rungwise.display.base import Snapshot
+from rungwise.display.line_writer import LineWriter
+from rungwise.display.phrases import describe_draws, describe_saving, describe_scheduler
 from rungwise.display.watch import Clock, Watch
+from rungwise.formatting import (
+    format_clock,
+    format_config,
+    format_count,
+    format_resource,
+    format_value,
+    strip_controls,
+)
 
 LOOK = 0.25
 """Seconds between two looks for news."""
@@ -32,7 +40,7 @@ class LineDisplay:
     words: ClassVar[tuple[str, ...]] = ("lines",)
 
     def __init__(self, stream: TextIO | None = None, *, timer: Clock = time.monotonic) -> None:
-        self._pen = words.Pen(sys.stderr if stream is None else stream)
+        self._writer = LineWriter(sys.stderr if stream is None else stream)
         self._timer = timer
         self._watch = Watch(timer)
         self._due = 0.0
@@ -50,10 +58,10 @@ class LineDisplay:
         self._progress_due = now + self._pause
         view = snapshot.view
         name = f"{snapshot.study}: " if snapshot.study else ""
-        reports = f", {words.counted(view.reports, 'report')} so far" if view.reports else ""
+        reports = f", {format_count(view.reports, 'report')} so far" if view.reports else ""
         self._write(
-            f"{name}{snapshot.metric} ({view.goal}), {words.recipe(snapshot)}, "
-            f"{words.drawn(snapshot)}, {words.counted(len(snapshot.workers), 'worker')}{reports}"
+            f"{name}{snapshot.metric} ({view.goal}), {describe_scheduler(snapshot)}, "
+            f"{describe_draws(snapshot)}, {format_count(len(snapshot.workers), 'worker')}{reports}"
         )
 
     def due(self) -> bool:
@@ -79,14 +87,14 @@ class LineDisplay:
         self._write(text)
 
     def _write(self, text: str) -> None:
-        stamp = f"[{words.clock(self._timer() - self._origin)}] "
-        indented = words.plain(text).rstrip().replace("\n", "\n" + " " * len(stamp))
-        self._pen.line(stamp + indented)
+        stamp = f"[{format_clock(self._timer() - self._origin)}] "
+        indented = strip_controls(text).rstrip().replace("\n", "\n" + " " * len(stamp))
+        self._writer.write_line(stamp + indented)
 
     def _news(self, snapshot: Snapshot, now: float) -> None:
         risen = self._watch.ceilings(snapshot)
         if risen:
-            levels = ", then ".join(words.amount(level) for _, level in risen)
+            levels = ", then ".join(format_resource(level) for _, level in risen)
             self._write(f"ceiling {levels}: {snapshot.view.explanation}")
         if self._watch.best_changed(snapshot):
             self._best_owed = True
@@ -98,24 +106,24 @@ class LineDisplay:
     def _progress(self, snapshot: Snapshot, *, over: bool = False) -> str:
         view = snapshot.view
         told = [
-            words.drawn(snapshot),
-            words.counted(view.reports, "report"),
-            f"{words.amount(view.resource_spent)} units spent",
+            describe_draws(snapshot),
+            format_count(view.reports, "report"),
+            f"{format_resource(view.resource_spent)} units spent",
         ]
         ceiling, epsilon, best = view.ceiling, view.epsilon, view.best
         if ceiling is not None:
-            told.append(f"ceiling {words.amount(ceiling)}")
+            told.append(f"ceiling {format_resource(ceiling)}")
         if epsilon is not None:
             told.append(f"epsilon {epsilon:.3g}")
         if best is not None:
-            told.append(f"best {words.value(best.value)}")
+            told.append(f"best {format_value(best.value)}")
         if snapshot.failures:
-            told.append(words.counted(snapshot.failures, "failure"))
+            told.append(format_count(snapshot.failures, "failure"))
         if not over:
             told.append(f"{snapshot.busy} of {len(snapshot.workers)} workers busy")
         saved = self._watch.saved(snapshot, now=over)
         if saved is not None:
-            told.append(words.saved(saved))
+            told.append(describe_saving(saved))
         if not over:
             told.append(f"left: {self._watch.left(snapshot)}")
         return ", ".join(told)
@@ -126,6 +134,6 @@ def _best(snapshot: Snapshot) -> str:
     if best is None:
         return "none"
     return (
-        f"{words.value(best.value)} at {words.amount(best.resource)} by trial "
-        f"{best.trial} ({views.config_text(best.config)})"
+        f"{format_value(best.value)} at {format_resource(best.resource)} by trial "
+        f"{best.trial} ({format_config(best.config)})"
     )

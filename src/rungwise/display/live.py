@@ -16,8 +16,8 @@ from rich.live import Live
 
 from rungwise.display.base import Snapshot
 from rungwise.display.picture import Scene, draw
-from rungwise.display.text import plain
 from rungwise.display.watch import SHARE, Clock, Watch
+from rungwise.formatting import strip_controls
 
 PERIOD = 0.25
 """Seconds between two drawings, at least."""
@@ -68,12 +68,12 @@ class LiveDisplay:
             self._draw(snapshot)
 
     def notice(self, text: str) -> None:
-        self._notices.append(plain(text).strip())
+        self._notices.append(strip_controls(text).strip())
 
     def end(self, snapshot: Snapshot, text: str) -> None:
         self._draw(snapshot, over=True)
         self._guard(self._live.stop)
-        self._guard(lambda: self._console.print(f"\n{plain(text)}", markup=False))
+        self._guard(lambda: self._console.print(f"\n{strip_controls(text)}", markup=False))
 
     def _draw(self, snapshot: Snapshot, *, over: bool = False) -> None:
         if self._lost:

@@ -16,11 +16,19 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from rungwise import views
 from rungwise.counterfactual import Saving
-from rungwise.display import text as words
 from rungwise.display.base import Snapshot, WorkerView
 from rungwise.display.estimate import Left
+from rungwise.display.phrases import describe_draws, describe_saving, describe_scheduler
+from rungwise.formatting import (
+    format_bytes,
+    format_clock,
+    format_config,
+    format_count,
+    format_resource,
+    format_value,
+    strip_controls,
+)
 from rungwise.views import BestTrial, RungView
 
 BAR, MARK, LABEL, GOOD, BAD = "cyan", "yellow", "bright_black", "bold green", "red"
@@ -91,12 +99,12 @@ def _part(console: Console, room: int, part: RenderableType | None) -> Lines:
 def _header(scene: Scene, width: int) -> Table:
     snapshot = scene.snapshot
     name = snapshot.study or "study"
-    left = Text.assemble(("rungwise ", "bold"), words.plain(name), overflow="ellipsis")
+    left = Text.assemble(("rungwise ", "bold"), strip_controls(name), overflow="ellipsis")
     arrow = "↑" if snapshot.view.goal == "max" else "↓"
-    recipe = f"{words.recipe(snapshot)}   " if width >= WIDE else ""
+    recipe = f"{describe_scheduler(snapshot)}   " if width >= WIDE else ""
     right = Text.assemble(
-        (f"{words.plain(snapshot.metric)} {arrow}   {recipe}", LABEL),
-        words.clock(snapshot.elapsed),
+        (f"{strip_controls(snapshot.metric)} {arrow}   {recipe}", LABEL),
+        format_clock(snapshot.elapsed),
     )
     grid = Table.grid(expand=True, padding=(0, 1))
     grid.add_column(ratio=1, no_wrap=True)
@@ -125,10 +133,10 @@ def _ladder(scene: Scene, width: int) -> Table:
             "trials": _count(rung.entered),
             "waiting": _count(rung.waiting),
             "running": _count(rung.running_to),
-            "best": Text(words.value(rung.best), style=LABEL if rung.best is None else ""),
+            "best": Text(format_value(rung.best), style=LABEL if rung.best is None else ""),
         }
         grid.add_row(
-            Text(words.amount(rung.level), style=MARK if top else ""),
+            Text(format_resource(rung.level), style=MARK if top else ""),
             _Bar(rung.entered / full if full else 0.0, MARK if top else BAR),
             *(cells[heading] for heading in headings),
             Text("◂ ceiling" if width >= ROOMY else "◂", style=MARK) if top else "",
@@ -141,7 +149,7 @@ def _beyond(scene: Scene) -> str:
     if scene.snapshot.max_resource is None:
         return "open-ended"
     shown = {rung.level for rung in scene.ladder}
-    above = [words.amount(level) for level in scene.snapshot.view.levels if level not in shown]
+    above = [format_resource(level) for level in scene.snapshot.view.levels if level not in shown]
     return f"{', '.join(above)} not needed so far" if above else ""
 
 
@@ -185,15 +193,15 @@ def _facts(scene: Scene, width: int) -> Table:
     if epsilon is not None:
         note = ("   smaller differences count as none", LABEL)
         grid.add_row("ε", Text.assemble(f"{epsilon:.3g}", note))
-    told = [words.drawn(snapshot), words.counted(view.reports, "report")]
-    told.append(f"{words.amount(view.resource_spent)} units spent")
+    told = [describe_draws(snapshot), format_count(view.reports, "report")]
+    told.append(f"{format_resource(view.resource_spent)} units spent")
     if snapshot.checkpoints_bytes:
-        told.append(f"{words.size(snapshot.checkpoints_bytes)} on disk")
+        told.append(f"{format_bytes(snapshot.checkpoints_bytes)} on disk")
     grid.add_row("so far", Text("   ".join(told)))
     if snapshot.failures:
-        grid.add_row("failed", Text(words.counted(snapshot.failures, "job"), style=BAD))
+        grid.add_row("failed", Text(format_count(snapshot.failures, "job"), style=BAD))
     if scene.saved is not None:
-        grid.add_row("saved", Text(words.saved(scene.saved)))
+        grid.add_row("saved", Text(describe_saving(scene.saved)))
     if scene.left is not None:
         grid.add_row("left", Text(str(scene.left)))
     return grid
@@ -201,9 +209,9 @@ def _facts(scene: Scene, width: int) -> Table:
 
 def _best(best: BestTrial, width: int) -> Text:
     """The best so far, in two lines at most however long its configuration is."""
-    value = words.value(best.value)
-    where = f" at {words.amount(best.resource)}, trial {best.trial}   "
-    config = views.config_text(best.config)
+    value = format_value(best.value)
+    where = f" at {format_resource(best.resource)}, trial {best.trial}   "
+    config = format_config(best.config)
     room = max(16, 2 * (width - 9) - len(value + where) - 12)
     if len(config) > room:
         config = config[: room - 1] + "…"
@@ -237,12 +245,12 @@ def _worker(snapshot: Snapshot, worker: WorkerView) -> Text:
         return Text.assemble(number, ("idle", LABEL))
     level = snapshot.view.trial(worker.trial).next_level
     goal = worker.until if level is None else min(level, worker.until)
-    way = words.amount(worker.resource)
-    way += f" → {words.amount(goal)}" if worker.resource < goal else " reached"
+    way = format_resource(worker.resource)
+    way += f" → {format_resource(goal)}" if worker.resource < goal else " reached"
     return Text.assemble(
         number,
         f"trial {worker.trial:<5} {way}",
-        (f"   {words.clock(worker.since)}", LABEL),
+        (f"   {format_clock(worker.since)}", LABEL),
         overflow="ellipsis",
     )
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from rungwise.core.checks import Goal, goal_of, must_be, one_of, real
 from rungwise.errors import InvalidArgumentError
+from rungwise.formatting import format_short, format_tick
 from rungwise.plots import theme
-from rungwise.plots.scales import log_ticks, number_text
+from rungwise.plots.scales import log_ticks
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -142,7 +143,7 @@ def pareto(
     drawn = theme.figure(traces, title=scales.title, x=scales.cost, y=scales.value, height=height)
     if costs[0] > 0 and costs[-1] > 20 * costs[0]:
         ticks = log_ticks(math.log10(costs[0]), math.log10(costs[-1]))
-        drawn.update_xaxes(type="log", tickvals=ticks, ticktext=[*map(number_text, ticks)])
+        drawn.update_xaxes(type="log", tickvals=ticks, ticktext=[*map(format_tick, ticks)])
     return drawn
 
 
@@ -245,8 +246,9 @@ def _dot(point: Point, number: int, *, best: bool) -> Any:
     # Dozens of coloured bars would hide the points.
     bars = {"type": "data", "thickness": 1, "width": 3, "color": colour if best else theme.FAINT}
     told = (
-        f"{theme.escape(point.label)}<br>{_short(point.value)} ± {_short(point.value_std)}"
-        f"<br>for {_short(point.cost)} ± {_short(point.cost_std)}"
+        f"{theme.escape(point.label)}"
+        f"<br>{format_short(point.value)} ± {format_short(point.value_std)}"
+        f"<br>for {format_short(point.cost)} ± {format_short(point.cost_std)}"
     )
     return theme.graph_objects().Scatter(
         x=[point.cost],
@@ -259,8 +261,3 @@ def _dot(point: Point, number: int, *, best: bool) -> Any:
         marker={"color": colour, "size": 11 if best else 7, "symbol": theme.symbol(number)},
         hovertemplate="%{text}<extra></extra>",
     )
-
-
-def _short(value: float) -> str:
-    """A number without needless digits: 1,079 and 93.57 and 0.06388."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -14,10 +14,11 @@ from rungwise.benchmarks.table import Table
 from rungwise.core.checks import Goal, whole
 from rungwise.core.seeding import generator
 from rungwise.errors import InvalidArgumentError, Told
+from rungwise.formatting import format_config, format_value
 from rungwise.plots import theme
 from rungwise.schedulers import FixedResource
 from rungwise.simulation import simulate
-from rungwise.views import UNNAMED, StudyView, config_text, find_view
+from rungwise.views import UNNAMED, StudyView, find_view
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -155,7 +156,7 @@ def _row_curve(table: Table, row: int) -> Curve:
     shown = np.where(finite, values, np.nan)[: reached + 1]
     resources = np.arange(1.0, reached + 2)
     name = f"row {row}" if table.names is None else str(table.names[row])
-    about = "" if table.configs is None else config_text(table.configs[row])
+    about = "" if table.configs is None else format_config(table.configs[row])
     # Those that got to the end first, by what they are there; then the others by their last value.
     order = (float(reached + 1 < table.resources), loss)
     return Curve(row, name, resources, shown, order, about)
@@ -182,7 +183,7 @@ def _trial_curve(view: StudyView, number: int) -> Curve:
     # Ranked as the leaderboard is: by the best value at any resource, then in the order drawn.
     sign = 1.0 if view.goal == "min" else -1.0
     order = (min((sign * value for _, value in pairs if value == value), default=math.inf),)  # noqa: PLR0124 - not NaN
-    about = config_text(trial.config)
+    about = format_config(trial.config)
     return Curve(number, f"trial {number}", resources, values, order, about)
 
 
@@ -230,7 +231,7 @@ def _background(curves: Sequence[Curve], axes: Axes) -> list[Any]:
 def _leader(curve: Curve, place: int, axes: Axes) -> Any:
     go = theme.graph_objects()
     last = curve.values[np.isfinite(curve.values)][-1:]
-    value = f": {last[0]:.4g}" if last.size else ""
+    value = f": {format_value(last[0])}" if last.size else ""
     about = f"<br>{theme.escape(curve.about)}" if curve.about else ""
     # It stands beside the template: in the template itself "%{" would be read as a placeholder.
     label = f"{theme.escape(curve.name)}, place {place + 1}{about}"

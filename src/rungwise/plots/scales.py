@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rungwise.formatting import format_tick
+
 Kind = Literal["linear", "log", "category"]
 Tick = tuple[float, str]
 
@@ -48,7 +50,7 @@ class Scale:
             wanted = self.given
         else:
             values = log_ticks(self.low, self.high) if self.kind == "log" else self._even()
-            wanted = [(value, number_text(value)) for value in values]
+            wanted = [(value, format_tick(value)) for value in values]
         low, high = sorted((self.start, self.end))
         placed = [(self(value), label) for value, label in wanted]
         return [
@@ -86,7 +88,7 @@ def scale(axis: Any, values: Sequence[Any], start: float, end: float, *, pad: fl
     kind: Kind = "log" if axis.type == "log" else "linear"
     given = None
     if axis.tickvals is not None:
-        labels = axis.ticktext if axis.ticktext is not None else map(number_text, axis.tickvals)
+        labels = axis.ticktext if axis.ticktext is not None else map(format_tick, axis.tickvals)
         given = tuple(zip(axis.tickvals, map(str, labels), strict=True))
     if axis.range is not None:
         low, high = axis.range
@@ -122,10 +124,3 @@ def log_ticks(low: float, high: float) -> list[float]:
     decades = range(math.floor(low), math.ceil(high) + 1)
     between = (1,) if high - low > 3 else (1, 2, 5)
     return [n * 10.0**decade for decade in decades for n in between]
-
-
-def number_text(value: float) -> str:
-    """A number at a tick, without needless digits."""
-    if value and not 1e-4 <= abs(value) < 1e7:
-        return f"{value:g}".replace("-", "−")
-    return f"{value:,.10g}".replace("-", "−")

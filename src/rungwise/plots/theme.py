@@ -14,8 +14,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rungwise.display.text import plain
 from rungwise.errors import MissingExtraError
+from rungwise.formatting import strip_controls
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -76,7 +76,7 @@ def figure(
 
 def escape(text: str) -> str:
     """Text as plotly's labels want it: they read tags and entities as a browser does."""
-    return html.escape(plain(text).replace("\n", " "), quote=False)
+    return html.escape(strip_controls(text).replace("\n", " "), quote=False)
 
 
 _TAG = re.compile(r"</?(b|i|sub|sup)>")

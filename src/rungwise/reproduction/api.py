@@ -10,7 +10,8 @@ from rungwise.benchmarks import installed, store
 from rungwise.benchmarks.card import Card
 from rungwise.core.checks import must_be, one_of, whole
 from rungwise.errors import InvalidArgumentError, MissingExtraError, TableError
-from rungwise.reproduction import extras, running, wording
+from rungwise.formatting import join_words
+from rungwise.reproduction import extras, running
 from rungwise.reproduction.experiments import (
     ALL,
     EXPERIMENTS,
@@ -184,4 +185,4 @@ def _without_extras(experiment: Experiment, title: str) -> Iterator[str]:
             lacking.setdefault(method.extra, []).append(method.label)
     for extra, labels in lacking.items():
         why = f"they need an extra: pip install 'rungwise[{extra}]'"
-        yield f"Of {title}, {wording.listed(labels)} were left out: {why}."
+        yield f"Of {title}, {join_words(labels)} were left out: {why}."

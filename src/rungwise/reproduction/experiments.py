@@ -11,12 +11,12 @@ from types import MappingProxyType
 
 from rungwise.benchmarks.card import Card
 from rungwise.errors import InvalidArgumentError
+from rungwise.formatting import join_words
 from rungwise.reproduction import extras
 from rungwise.reproduction.methods import METHODS, PEER, Method
 from rungwise.reproduction.paper import LCBENCH, number_of
 from rungwise.reproduction.protocols import PAPER
 from rungwise.reproduction.results import Settings
-from rungwise.reproduction.wording import listed
 
 ALL = "all"
 """The word for every experiment that is run unless others are named."""
@@ -55,7 +55,7 @@ class Experiment:
         numbers = [str(number) for number in sorted({number_of(name) for name in self.tables})]
         if not numbers:
             return ""
-        return f"the paper's table{'s' * (len(numbers) > 1)} {listed(numbers)}"
+        return f"the paper's table{'s' * (len(numbers) > 1)} {join_words(numbers)}"
 
 
 _CRITERIA = (

@@ -8,6 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
+from rungwise.formatting import MISSING, format_percent, join_words
 from rungwise.reproduction import wording
 from rungwise.reproduction.paper import LCBENCH
 from rungwise.reproduction.results import Row, Section
@@ -76,7 +77,7 @@ def _line(
         wording.speedup(row.speedup),
         wording.spread(row.max_resource),
         wording.spread(row.spent, 0),
-        wording.percent(row.better_share.mean),
+        format_percent(row.better_share.mean),
         wording.spread(row.regret, 2),
     )
     return cells + _paper_cells(row) if with_paper else cells
@@ -85,8 +86,8 @@ def _line(
 def _paper_cells(row: Row) -> tuple[str, ...]:
     found = row.paper
     if found is None:
-        return (wording.NOTHING,) * 4
-    hours = wording.NOTHING
+        return (MISSING,) * 4
+    hours = MISSING
     if found.hours is not None:
         hours = f"{found.hours.mean:.1f} h ± {found.hours.std:.1f} h"
     return (
@@ -129,7 +130,7 @@ def _lcbench_line(section: Section) -> tuple[str, ...]:
     asha, pasha, one = (_row(section, name) for name in ("asha", "pasha", "one-epoch"))
     papers = [row.paper for row in (asha, pasha)]
     accuracies = [
-        wording.NOTHING if found is None else wording.spread(found.accuracy, 2) for found in papers
+        MISSING if found is None else wording.spread(found.accuracy, 2) for found in papers
     ]
     return (
         section.benchmark.removeprefix(LCBENCH),
@@ -137,10 +138,10 @@ def _lcbench_line(section: Section) -> tuple[str, ...]:
         wording.speedup(pasha.speedup),
         wording.spread(pasha.spent, 0),
         wording.spread(asha.spent, 0),
-        wording.percent(pasha.better_share.mean),
+        format_percent(pasha.better_share.mean),
         wording.spread(pasha.regret, 2),
         *accuracies,
-        wording.NOTHING if papers[1] is None else wording.speedup(papers[1].speedup),
+        MISSING if papers[1] is None else wording.speedup(papers[1].speedup),
     )
 
 
@@ -173,7 +174,7 @@ def _lcbench_notes(sections: Sequence[Section]) -> Iterable[str]:
         yield (
             f"Means over the data sets, {label}: final value "
             f"{wording.final_mean(sections[0], float(np.mean([row.final.mean for row in rows])))}, "
-            f"{wording.percent(float(np.mean([row.better_share.mean for row in rows])))} "
+            f"{format_percent(float(np.mean([row.better_share.mean for row in rows])))} "
             f"{BETTER}{regret}, resource spent {np.mean([row.spent.mean for row in rows]):,.0f}."
         )
     beside = [
@@ -205,7 +206,7 @@ def _lcbench_losses(sections: Sequence[Section]) -> Iterable[str]:
     }
     for what, where in names.items():
         if where:
-            listed = wording.listed([one.benchmark.removeprefix(LCBENCH) for one in where])
+            listed = join_words([one.benchmark.removeprefix(LCBENCH) for one in where])
             yield f"On {len(where)} of {len(sections)} data sets {what}: {listed}."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rungwise.display.text import counted
+from rungwise.formatting import format_count
 from rungwise.reproduction import summary, wording
 from rungwise.reproduction.experiments import EXPERIMENTS, shortest
 from rungwise.reproduction.grids import Grid, grids
@@ -67,8 +67,8 @@ def _introduction(settings: Settings) -> Iterator[str]:
         "The evaluation of the PASHA paper (Bohdal et al., ICLR 2023), run by "
         f"`{command(settings)}` on the benchmarks below. "
         f"{settings.configs} configurations, {settings.workers} workers, "
-        f"{counted(settings.seeds, 'scheduler seed')} × the training seeds of the table; every "
-        "figure is mean ± population standard deviation over these runs. "
+        f"{format_count(settings.seeds, 'scheduler seed')} × the training seeds of the table; "
+        "every figure is mean ± population standard deviation over these runs. "
         f"{wording.who_sees_what(settings)} The same command gives the same page, byte for byte."
     )
     yield ""
@@ -99,7 +99,11 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
         form = (card.shape, card.metric, card.final_metric)
         forms.setdefault(form, []).append(card.name)
     together = [
-        (_together(names, len(forms) == 1), f"LCBench, {counted(len(names), 'data set')}", *form)
+        (
+            _together(names, len(forms) == 1),
+            f"LCBench, {format_count(len(names), 'data set')}",
+            *form,
+        )
         for form, names in forms.items()
     ]
     yield from _table(head, [*lines, *together])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from rungwise.benchmarks.card import Card
+from rungwise.formatting import format_percent, join_words
 from rungwise.reproduction import comparing, paper, searching, wording
 from rungwise.reproduction.comparing import Runs
 from rungwise.reproduction.experiments import points_per_epoch
@@ -85,7 +86,7 @@ def losses_of(section: Section) -> tuple[str, ...]:
     if pasha is not None and section.rivals:
         told = [
             f"{rival.label} ({comparing.told(section, rival.gain, rival.error)}, "
-            f"{wording.percent(rival.time_share)} of its time)"
+            f"{format_percent(rival.time_share)} of its time)"
             for rival in section.rivals
         ]
         losses.append(
@@ -179,8 +180,8 @@ def _against(section: Section, row: Row, other: Row, runs: Runs) -> str:
     speed = "" if faster is None else f", {wording.speedup(faster)} the speed"
     return (
         f"{row.label} against {other.label} {how}: {gain}{speed}; "
-        f"{wording.percent(row.better_share.mean)} of the sampled configurations end better than "
-        f"its choice ({other.label}: {wording.percent(other.better_share.mean)})."
+        f"{format_percent(row.better_share.mean)} of the sampled configurations end better than "
+        f"its choice ({other.label}: {format_percent(other.better_share.mean)})."
     )
 
 
@@ -215,7 +216,7 @@ def _most_speedup(section: Section) -> str:
     if len(pairs) < 2:
         return ""
     best = max(pairs, key=lambda row: row.speedup or 0.0)
-    told = wording.listed([f"{wording.speedup(row.speedup)} ({row.label})" for row in pairs])
+    told = join_words([f"{wording.speedup(row.speedup)} ({row.label})" for row in pairs])
     agrees = "as in the paper" if best.method == "pasha-eta2" else "the paper's is with η=2"
     return (
         f"Speed-ups against the ASHA of the same η: {told}; the largest is {best.label}, {agrees}."
@@ -252,7 +253,7 @@ def _untrained(section: Section, runs: Runs) -> list[str]:
         found = [f"{row.label} {n} of {row.n}" for row in section.rows if (n := counts[row.label])]
         if found:
             rule = "they count as the worst final value there is"
-            told.append(f"{words} ({rule}): {wording.listed(found)}.")
+            told.append(f"{words} ({rule}): {join_words(found)}.")
     return told
 
 

@@ -10,6 +10,7 @@ from rungwise import plots
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card
 from rungwise.errors import InvalidArgumentError
+from rungwise.formatting import join_words
 from rungwise.plots.curves import plural
 from rungwise.plots.theme import escape
 from rungwise.reproduction import wording
@@ -133,5 +134,5 @@ def _caption(section: Section, free: list[Row]) -> str:
     told = "Bars are a standard deviation to either side."
     if not free:
         return told
-    names = wording.listed([f"{row.label} ({wording.final(section, row.final)})" for row in free])
+    names = join_words([f"{row.label} ({wording.final(section, row.final)})" for row in free])
     return f"{told} Not in the picture, since nothing was spent: {names}."

@@ -10,8 +10,8 @@ from typing import Any
 
 from rungwise._version import __version__
 from rungwise.benchmarks import installed
-from rungwise.display.text import counted
 from rungwise.errors import MissingExtraError, RungwiseError
+from rungwise.formatting import format_count, join_words
 from rungwise.plots import pages, theme
 from rungwise.reproduction import pictures, summary, wording
 from rungwise.reproduction.experiments import EXPERIMENTS
@@ -202,7 +202,7 @@ def _introduction(page: Page, reproduction: Reproduction) -> None:
         "its figures beside ours where it has any. Figures are mean ± population standard "
         f"deviation over all runs. {wording.who_sees_what(settings)}"
     )
-    seeds = counted(settings.seeds, "scheduler seed")
+    seeds = format_count(settings.seeds, "scheduler seed")
     protocols = [(f"protocol {name}", PROTOCOLS[name].told) for name in settings.protocols]
     page.terms(
         [
@@ -258,7 +258,7 @@ def _benchmarks(page: Page, reproduction: Reproduction) -> None:
     for name in reproduction.benchmarks:
         for remark in reproduction.remarks.get(name, ()):
             said.setdefault(remark, []).append(name)
-    page.bullets(f"{wording.listed(names)}: {remark}" for remark, names in said.items())
+    page.bullets(f"{join_words(names)}: {remark}" for remark, names in said.items())
 
 
 def _chapter(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from rungwise.formatting import format_percent
 from rungwise.reproduction import comparing, wording
 from rungwise.reproduction.comparing import Runs
 from rungwise.reproduction.methods import METHODS, PEER
@@ -75,7 +76,7 @@ def _in_time(row: Row, other: Row) -> str:
     """How long one took, in terms of the other."""
     if not other.seconds.mean:
         return ""
-    return f", in {wording.percent(row.seconds.mean / other.seconds.mean)} of the time"
+    return f", in {format_percent(row.seconds.mean / other.seconds.mean)} of the time"
 
 
 def _beside_peer(section: Section, peer: Row, runs: Runs) -> str:
@@ -87,6 +88,6 @@ def _beside_peer(section: Section, peer: Row, runs: Runs) -> str:
             section, *comparing.paired(section, runs[row.method], runs[peer.method])
         )
         faster = wording.speedup(peer.seconds.mean / row.seconds.mean)
-        share = wording.percent(row.spent.mean / peer.spent.mean)
+        share = format_percent(row.spent.mean / peer.spent.mean)
         parts.append(f"{row.label} ({gain}, {faster} the speed, {share} of its resource)")
     return f"Against {peer.label}: {'; '.join(parts)}." if parts else ""

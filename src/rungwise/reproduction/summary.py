@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rungwise.display.text import counted
+from rungwise.formatting import MISSING, format_count
 from rungwise.reproduction import wording
 from rungwise.reproduction.experiments import EXPERIMENTS
 from rungwise.reproduction.grids import grids
@@ -45,8 +45,8 @@ def against(reproduction: Reproduction) -> list[str]:
 
 def _line(section: Section) -> tuple[str, ...]:
     rows = [section.row(name) for name in _SHOWN]
-    finals = [wording.NOTHING if row is None else wording.final(section, row.final) for row in rows]
-    faster = wording.NOTHING if rows[1] is None else wording.speedup(rows[1].speedup)
+    finals = [MISSING if row is None else wording.final(section, row.final) for row in rows]
+    faster = MISSING if rows[1] is None else wording.speedup(rows[1].speedup)
     return section.benchmark, section.protocol, *finals, faster
 
 
@@ -61,5 +61,6 @@ def _counted(name: str, sections: Sequence[Section]) -> str:
     told = ", ".join(f"{labels[method]} ({count})" for method, count in names.most_common())
     return (
         f"{EXPERIMENTS[name].title}: in less time than PASHA and not worse "
-        f"{surely}, counted over {counted(len(members), 'table')} (benchmarks × protocols): {told}."
+        f"{surely}, counted over {format_count(len(members), 'table')} (benchmarks × protocols): "
+        f"{told}."
     )

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rungwise.display.text import HOUR, MINUTE
+from rungwise.formatting import HOUR, MINUTE, MISSING, format_value
 from rungwise.reproduction.results import Figure, Section, Settings
-
-NOTHING = "–"
-"""What stands where there is no figure."""
 
 
 def unit_of(section: Section) -> tuple[float, str]:
@@ -30,14 +27,14 @@ def final(section: Section, figure: Figure) -> str:
 
 def final_mean(section: Section, value: float) -> str:
     """A final value: percent with two digits as in the paper, else four significant digits."""
-    return f"{100 * value:.2f}" if section.percent else f"{value:.4g}"
+    return f"{100 * value:.2f}" if section.percent else format_value(value)
 
 
 def difference(section: Section, value: float) -> str:
     """A difference of final values, without its sign."""
     if section.percent:
         return f"{abs(100 * value):.2f} points"
-    return f"{abs(value):.4g}"
+    return format_value(abs(value))
 
 
 def runtime(figure: Figure, unit: tuple[float, str]) -> str:
@@ -54,7 +51,7 @@ def speedup(value: float | None) -> str:
 def spread(figure: Figure | None, digits: int = 1) -> str:
     """Mean ± standard deviation."""
     if figure is None or math.isnan(figure.mean):
-        return NOTHING
+        return MISSING
     return f"{figure.mean:,.{digits}f} ± {figure.std:,.{digits}f}"
 
 
@@ -68,13 +65,3 @@ def who_sees_what(settings: Settings) -> str:
 def surely(runs: int) -> str:
     """How sure a difference of means is that a rule has let through."""
     return "by more than a standard error" if runs > 1 else "in a single run, which says little"
-
-
-def percent(share: float) -> str:
-    """A share in percent."""
-    return f"{100 * share:.1f} %"
-
-
-def listed(items: list[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

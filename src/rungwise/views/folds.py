@@ -170,16 +170,6 @@ def curve(trial: Trial, goal: Goal) -> list[tuple[float, float]]:
     return [(resource, _finite(loss, sign)) for resource, loss in pairs]
 
 
-def config_text(config: Mapping[str, Any]) -> str:
-    """A configuration in one short line.
-
-    Example:
-        >>> config_text({"lr": 0.00123456, "act": "relu", "layers": 3})
-        'lr=0.001235 act=relu layers=3'
-    """
-    return " ".join(f"{_word(name)}={_word(value)}" for name, value in config.items())
-
-
 def common_ladder(engine: ReadableStudy) -> Ladder | None:
     """The ladder that every trial climbs from its lowest rung; None where there is no such ladder.
 
@@ -247,12 +237,3 @@ def _value(loss: float, sign: float) -> float | None:
 def _finite(loss: float, sign: float) -> float:
     value = _value(loss, sign)
     return math.nan if value is None else value
-
-
-def _word(value: Any) -> str:
-    """A value without spaces, ends of line and needless digits."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    text = str(value)
-    plain = text.isprintable() and text and not any(char in " =\"'" for char in text)
-    return text if plain else repr(text)

@@ -1,0 +1,28 @@
+"""Phrases about a study that displays share."""
+
+from __future__ import annotations
+
+from rungwise.counterfactual import Saving
+from rungwise.display.base import Snapshot
+from rungwise.formatting import format_count, format_resource
+
+
+def describe_draws(snapshot: Snapshot) -> str:
+    """How many of its trials a study has drawn."""
+    limit = snapshot.view.limits.trials
+    number = snapshot.view.trials
+    return format_count(number, "trial") if limit is None else f"{number:,} of {limit:,} trials"
+
+
+def describe_scheduler(snapshot: Snapshot) -> str:
+    """The scheduler of a study and how far it may train."""
+    furthest = snapshot.max_resource
+    end = "open-ended" if furthest is None else f"up to {format_resource(furthest)}"
+    return f"{type(snapshot.view.recipe).__name__} {end}"
+
+
+def describe_saving(saving: Saving) -> str:
+    """A saving in a few words, with how much of it had to be guessed."""
+    much = "as much" if f"{saving.ratio:.1f}" == "1.0" else f"{saving.ratio:.1f} times as much"
+    held = f" ({saving.held:,} of {saving.reports:,} values held)" if saving.held else ""
+    return f"{saving.name} would have spent {much}{held}"
