@@ -126,3 +126,18 @@ def test_formatting_is_a_leaf():
     tree = ast.parse((ROOT / "formatting.py").read_text(encoding="utf-8"))
     ours = {name for name in imports_of(tree) if name.startswith("rungwise")}
     assert ours <= {"rungwise.errors"}
+
+
+def test_json_is_read_and_written_by_codecs_in_pairs():
+    """Whatever a codec writes it can read: ``x_to_json`` and ``x_from_json`` come together."""
+    codecs = sorted(ROOT.rglob("codec.py"))
+    assert [path.parent.name for path in codecs] == ["core", "schedulers", "space", "storage"]
+    assert not sorted(ROOT.rglob("documents.py"))
+    for path in codecs:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        written = {name.removesuffix("_to_json") for name in names if name.endswith("_to_json")}
+        read = {name.removesuffix("_from_json") for name in names if name.endswith("_from_json")}
+        assert written
+        assert written - read <= {"parameter"}, "a parameter is written alone only to be compared"
+        assert not {"read", "write"} & names

@@ -41,7 +41,7 @@ from rungwise.options import (
     option,
 )
 from rungwise.registry import FAMILIES
-from rungwise.schedulers import documents
+from rungwise.schedulers.codec import recipe_to_json
 from rungwise.storage.sqlite import Durability
 
 
@@ -288,7 +288,7 @@ class RunOptions:
     def to_json(self) -> dict[str, Any]:
         """As plain JSON, for the study file."""
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**plain, "backend": documents.write(self.backend)}
+        return {**plain, "backend": recipe_to_json(self.backend)}
 
     @classmethod
     def read(

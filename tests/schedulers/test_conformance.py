@@ -3,7 +3,7 @@
 import pytest
 
 from rungwise.errors import InvalidArgumentError, SchemaError
-from rungwise.schedulers import documents
+from rungwise.schedulers import codec
 from rungwise.testing import SchedulerConformance
 from rungwise.testing.schedulers import imported
 
@@ -33,14 +33,16 @@ for name, source in SOURCES.items():
 @pytest.mark.parametrize("source", SOURCES.values())
 def test_recipes_survive_json(source):
     recipe = imported(source)
-    assert documents.read(documents.write(recipe)) == recipe
+    assert codec.recipe_from_json(codec.recipe_to_json(recipe)) == recipe
 
 
 def test_documents_of_unknown_or_wrong_type_are_refused():
     with pytest.raises(SchemaError, match="type is 'Nope'"):
-        documents.read({"type": "Nope"})
+        codec.recipe_from_json({"type": "Nope"})
     with pytest.raises(SchemaError, match=r"lacks \['priors'\] and has the unknown \['bar'\]"):
-        documents.read({"type": "Rush", "bar": 3})
-    assert documents.read({"type": "ASHA"}) == imported("rw.ASHA()")  # a default is no secret
+        codec.recipe_from_json({"type": "Rush", "bar": 3})
+    assert codec.recipe_from_json({"type": "ASHA"}) == imported(
+        "rw.ASHA()"
+    )  # a default is no secret
     with pytest.raises(InvalidArgumentError, match="eta is 1"):
-        documents.read({**documents.write(imported("rw.ASHA()")), "eta": 1})
+        codec.recipe_from_json({**codec.recipe_to_json(imported("rw.ASHA()")), "eta": 1})

@@ -17,7 +17,7 @@ from rungwise.core.events import JobEnded, JobFailed, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError
-from rungwise.schedulers import documents
+from rungwise.schedulers import codec
 
 INNER = {
     "pasha": rw.PASHA(max_resource=27),
@@ -318,7 +318,7 @@ class Ours(rw.rankings.Exact):
 
 def test_all_that_is_within_is_written_and_read():
     recipe = rw.Rush(rw.Rush(rw.PASHA(ranking=Ours()), priors=1), priors=2)
-    document = documents.write(recipe)
+    document = codec.recipe_to_json(recipe)
     assert document["scheduler"]["scheduler"]["ranking"] == {"type": "Ours"}
-    assert documents.kinds_of(recipe) == (rw.Rush, rw.Rush, rw.PASHA, Ours)
-    assert documents.read(document, types=documents.kinds_of(recipe)) == recipe
+    assert codec.kinds_of(recipe) == (rw.Rush, rw.Rush, rw.PASHA, Ours)
+    assert codec.recipe_from_json(document, types=codec.kinds_of(recipe)) == recipe

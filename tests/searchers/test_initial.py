@@ -14,7 +14,7 @@ from rungwise.core.study import Study
 from rungwise.schedulers import PASHA
 from rungwise.searchers import GP, KDE, TPE, Grid, Initial, RandomSearcher, Sobol
 from rungwise.space import Float, Space
-from rungwise.storage import documents
+from rungwise.storage import codec
 from rungwise.testing.searchers import ListHistory, SearcherConformance, proposals, tiny_space
 
 LINE = Space.parse({"x": Float(0.0, 1.0)})
@@ -116,8 +116,8 @@ def test_a_study_file_keeps_it_and_what_is_in_it(then):
     study = Study(
         PASHA(max_resource=9), Limits(trials=8), space=LINE, searcher=Initial(FIRST, then)
     )
-    text = documents.text_of(documents.write(study))
-    again = documents.read(json.loads(text))
+    text = codec.to_text(codec.study_to_json(study))
+    again = codec.study_from_json(json.loads(text))
     assert again.searcher == study.searcher
     assert proposals(again.searcher, LINE, 1, 8) == proposals(study.searcher, LINE, 1, 8)
 
@@ -141,6 +141,6 @@ def _train(config, run):
 def test_tpe_is_another_name_of_kde_and_study_files_know_it_as_such():
     assert TPE is KDE
     study = Study(PASHA(max_resource=9), Limits(trials=2), space=LINE, searcher=TPE(good=0.2))
-    document = documents.write(study)
+    document = codec.study_to_json(study)
     assert document["searcher"]["type"] == "KDE"
-    assert documents.read(document).searcher == KDE(good=0.2)
+    assert codec.study_from_json(document).searcher == KDE(good=0.2)

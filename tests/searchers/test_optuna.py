@@ -19,7 +19,7 @@ from rungwise.schedulers import PASHA
 from rungwise.searchers import OptunaSearcher, RandomSearcher
 from rungwise.searchers.observations import standings
 from rungwise.space import Choice, Float, Int, Space
-from rungwise.storage import documents
+from rungwise.storage import codec
 from rungwise.testing.searchers import (
     FINITE_SPACES,
     SPACES,
@@ -307,8 +307,8 @@ def test_a_function_of_ones_own_makes_the_sampler():
 def test_a_study_file_keeps_a_name_and_plain_options(given, kept):
     assert (given.sampler, given.options) == kept
     study = Study(PASHA(max_resource=9), Limits(trials=2), space=LINE, searcher=given)
-    text = documents.text_of(documents.write(study))
-    assert documents.read(json.loads(text)).searcher == given
+    text = codec.to_text(codec.study_to_json(study))
+    assert codec.study_from_json(json.loads(text)).searcher == given
     assert pickle.loads(pickle.dumps(given)) == given  # noqa: S301 - our own
 
 

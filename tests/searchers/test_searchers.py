@@ -12,7 +12,7 @@ import pytest
 
 import rungwise as rw
 from rungwise.core.proposing import is_repeatable, is_slow
-from rungwise.schedulers import documents as recipes
+from rungwise.schedulers.codec import recipe_from_json, recipe_to_json
 from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol, candidates, gp, kde, telling
 from rungwise.searchers.candidates import fresh, neighbour
 from rungwise.searchers.gp import log_expected_improvement
@@ -706,11 +706,11 @@ def test_what_a_searcher_objects_to_it_objects_to_before_a_file_is_written(
 
 
 def test_a_searcher_written_before_it_had_a_field_can_be_read():
-    document = recipes.write(GP(startup=7))
+    document = recipe_to_json(GP(startup=7))
     del document["reports"]
-    assert recipes.read(document, types=[GP]) == GP(startup=7)
+    assert recipe_from_json(document, types=[GP]) == GP(startup=7)
     with pytest.raises(rw.SchemaError, match="unknown"):
-        recipes.read({**document, "nonsense": 1}, types=[GP])
+        recipe_from_json({**document, "nonsense": 1}, types=[GP])
 
 
 def test_a_searcher_within_another_tells_what_it_is():

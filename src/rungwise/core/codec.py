@@ -29,7 +29,7 @@ _WHOLE = frozenset({"id", "trial", "job"})
 _TEXT = frozenset({"reason", "why"})
 
 
-def fields_of(kind: Any, given: set[str], *, defaults: bool = False) -> list[str]:
+def check_fields(kind: Any, given: set[str], *, defaults: bool = False) -> list[str]:
     """The fields of a dataclass that are given, if those and no others are.
 
     Args:
@@ -132,7 +132,7 @@ def _unpack(data: Mapping[str, Any], kinds: Mapping[str, type], what: str) -> ob
     kind = kinds.get(name) if isinstance(name, str) else None
     if kind is None:
         raise SchemaError(f"{what} is of kind {name!r}, but must be one of {sorted(kinds)}.")
-    wanted = fields_of(kind, set(data) - {"kind"})
+    wanted = check_fields(kind, set(data) - {"kind"})
     clean: dict[str, Any] = {}
     for field in wanted:
         item = data[field]

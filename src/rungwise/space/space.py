@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rungwise.errors import SpaceError
-from rungwise.space import configspace, documents
+from rungwise.space import codec, configspace
 from rungwise.space.domains import Choice, Domain, Float, Int
 from rungwise.space.parameters import Parameter, check_name, in_order
 from rungwise.space.rules import Rule
@@ -73,11 +73,11 @@ class Space:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Space:
         """The space that :meth:`to_json` wrote."""
-        return cls(*documents.read(document))
+        return cls(*codec.space_from_json(document))
 
     def to_json(self) -> dict[str, Any]:
         """The space as plain JSON, without loss."""
-        return documents.write(self._parameters, self._forbidden)
+        return codec.space_to_json(self._parameters, self._forbidden)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -268,7 +268,7 @@ def _domain(name: str, written: Any) -> Domain:
 
 
 def _text(parameter: Parameter) -> str:
-    return canonical(documents.write_parameter(parameter))
+    return canonical(codec.parameter_to_json(parameter))
 
 
 def _only(ours: Iterable[Rule], theirs: Iterable[Rule]) -> tuple[list[str], list[str]]:

@@ -12,7 +12,7 @@
       - all: [{name: lr, op: ">", value: 0.5}, {name: act, op: "==", value: tanh}]
 
 ``forbidden`` is no parameter, and neither is ``parameters``, under which the parameters may stand:
-as above, or as the list of :mod:`rungwise.space.documents`.
+as above, or as the list of :mod:`rungwise.space.codec`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.scalars import scalar
 from rungwise.space import Choice, Float, Int, Space
-from rungwise.space.documents import VERSION
+from rungwise.space.codec import VERSION
 from rungwise.space.scalars import is_scalar
 from rungwise.specification.texts import Document, read
 

@@ -12,7 +12,7 @@ from rungwise.core.events import Event
 from rungwise.core.replay import replay as fold
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError, RungwiseError, SchemaError
-from rungwise.storage import documents
+from rungwise.storage import codec
 from rungwise.storage.base import Entry, EventLog
 
 
@@ -54,10 +54,10 @@ class MemoryLog:
 
     def to_lines(self) -> Iterator[str]:
         """The log as JSON lines: schema version and study first, then an entry a line."""
-        study = None if self._study is None else documents.write(self._study)
-        yield documents.text_of({"kind": "Log", "schema": SCHEMA, "study": study})
+        study = None if self._study is None else codec.study_to_json(self._study)
+        yield codec.to_text({"kind": "Log", "schema": SCHEMA, "study": study})
         for entry in self.entries:
-            yield documents.text_of(documents.write_entry(entry))
+            yield codec.to_text(codec.entry_to_json(entry))
 
     @classmethod
     def from_lines(cls, lines: Iterable[str], *, types: Iterable[type] = ()) -> MemoryLog:
@@ -106,7 +106,7 @@ def _parse(line: str, number: int) -> Entry:
         document = json.loads(line)
     except json.JSONDecodeError as error:
         raise SchemaError(f"{place} cannot be read: {error}") from error
-    return documents.read_entry(document, place)
+    return codec.entry_from_json(document, place)
 
 
 def _parse_header(line: str, types: Iterable[type]) -> Study | None:
@@ -118,6 +118,6 @@ def _parse_header(line: str, types: Iterable[type]) -> Study | None:
             found = data.get("schema")
             raise SchemaError(f"schema is {found!r}, but this version reads {SCHEMA}")
         study = data["study"]
-        return None if study is None else documents.read(study, types=types)
+        return None if study is None else codec.study_from_json(study, types=types)
     except (json.JSONDecodeError, KeyError, TypeError, RungwiseError) as error:
         raise SchemaError(f"Line 1 of the log cannot be read: {error}") from error

@@ -28,7 +28,7 @@ from rungwise.errors import (
     RungwiseError,
     SchemaError,
 )
-from rungwise.storage import documents
+from rungwise.storage import codec
 from rungwise.storage.base import Entry
 from rungwise.storage.closing import Closing
 from rungwise.storage.locking import FileLock
@@ -119,7 +119,7 @@ class SqliteLog(Closing):
         if self._study is not None:
             rule = "it holds a study already: take a new file"
             raise InvalidArgumentError("log", str(self.path), rule)
-        text = documents.text_of(documents.write(study))
+        text = codec.to_text(codec.study_to_json(study))
         with self.transaction() as database:
             row = (text, checksum_of(text))
             database.execute("INSERT INTO study (document, checksum) VALUES (?, ?)", row)
@@ -148,7 +148,7 @@ class SqliteLog(Closing):
         length, checksum = self._length, self._checksum
         rows = []
         for entry in entries:
-            what, answer = documents.texts_of(entry)
+            what, answer = codec.entry_to_texts(entry)
             checksum = checksum_of(what, answer, before=checksum)
             rows.append((length, what, answer, checksum))
             length += 1
@@ -169,7 +169,7 @@ class SqliteLog(Closing):
                 if checksum != stored:
                     raise CorruptLogError(str(self.path), f"entry {number} was altered")
                 if number >= start:
-                    yield documents.entry_of(what, answer, f"entry {number} of {self.path}")
+                    yield codec.entry_from_texts(what, answer, f"entry {number} of {self.path}")
 
     def close(self) -> None:
         """Close the file and let others write to it."""
@@ -254,7 +254,7 @@ class SqliteLog(Closing):
             if stored is not None and checksum_of(text) != stored:
                 raise CorruptLogError(str(self.path), "its study was altered")
             try:
-                return documents.read(json.loads(text), types=self._types)
+                return codec.study_from_json(json.loads(text), types=self._types)
             except (ValueError, RungwiseError) as error:
                 damage = f"its study cannot be read: {error}"
                 raise CorruptLogError(str(self.path), damage) from error

@@ -31,7 +31,7 @@ from rungwise.core.study import Study
 from rungwise.schedulers import PASHA
 from rungwise.searchers.base import Observed, Searcher
 from rungwise.space import Choice, Float, Int, Space
-from rungwise.storage import documents
+from rungwise.storage import codec
 
 _CHILD = """
 import json, sys
@@ -262,20 +262,18 @@ class SearcherConformance:
     def test_is_kept_by_a_study_file(self) -> None:
         """Read back, it proposes the same."""
         searcher, space = self.make_searcher(), tiny_space()
-        kinds: list[Any] = [
-            kind for kind in (*documents.SEARCHERS, *self.types) if is_dataclass(kind)
-        ]
+        kinds: list[Any] = [kind for kind in (*codec.SEARCHERS, *self.types) if is_dataclass(kind)]
         if type(searcher) not in kinds:
             pytest.skip("its class is not among the types of this suite")
         study = Study(PASHA(max_resource=9), Limits(trials=6), space=space, searcher=searcher)
-        text = documents.text_of(documents.write(study))
-        again = documents.read(json.loads(text), types=self.types)
+        text = codec.to_text(codec.study_to_json(study))
+        again = codec.study_from_json(json.loads(text), types=self.types)
         assert again.searcher is not None
         expected, made = (
             proposals(each, space, seed=10, count=6) for each in (searcher, again.searcher)
         )
         assert json.dumps(made) == json.dumps(expected)
-        assert documents.text_of(documents.write(again)) == text
+        assert codec.to_text(codec.study_to_json(again)) == text
 
     @pytest.mark.parametrize("make_space", SPACES)
     def test_changes_neither_space_nor_history(self, make_space: Any) -> None:

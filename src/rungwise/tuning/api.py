@@ -23,9 +23,9 @@ from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.loading import not_while_loading
 from rungwise.option_checks import check_display
 from rungwise.options import take
-from rungwise.schedulers import documents as recipes
 from rungwise.searchers.base import Searcher
 from rungwise.searchers.checking import check_searcher
+from rungwise.storage.codec import types_of
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
@@ -158,7 +158,7 @@ def tune(
     about = _about(train, metric, crew, open_ended=open_ended, transfer=earlier)
     display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
-    types = (*recipes.kinds_of(asked.scheduler), *recipes.kinds_of(asked.searcher))
+    types = types_of(asked)
     asked = earlier.applied_to(asked, None if study is None else _path(study), types)
     with _place(study) as path, StudyFile(path, durability=durability, types=types) as file:
         _begin(file, asked, about)

@@ -15,7 +15,7 @@ from rungwise.searchers import RandomSearcher
 from rungwise.searchers.base import Searcher
 from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space
-from rungwise.storage import documents
+from rungwise.storage import codec
 from rungwise.study_options import StopOptions
 
 TRIALS = 256
@@ -92,7 +92,7 @@ def differences(held: Study, asked: Study, metrics: tuple[str, str]) -> list[str
     lines = []
     if metrics[0] != metrics[1]:
         lines.append(f"metric: {metrics[0]!r} in the file, {metrics[1]!r} asked for")
-    there, here = documents.write(held), documents.write(asked)
+    there, here = codec.study_to_json(held), codec.study_to_json(asked)
     for part, ours in here.items():
         theirs = there[part]
         if part == "space" and held.space is not None and asked.space is not None:

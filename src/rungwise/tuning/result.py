@@ -19,7 +19,7 @@ from rungwise.errors import (
     NothingFoundError,
     RungwiseError,
 )
-from rungwise.storage.documents import types_of
+from rungwise.storage.codec import types_of
 from rungwise.storage.study_file import About, StudyFile, files_of
 from rungwise.study_options import RunOptions
 from rungwise.tuning import functions

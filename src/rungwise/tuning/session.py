@@ -341,13 +341,8 @@ class Session:
 
 
 def fold(file: StudyFile, on_entry: Callable[[Entry], None] | None = None) -> tuple[Engine, float]:
-    """The engine of a study file, every decision checked, and where the study's clock stands.
-
-    Args:
-        file: the study file.
-        on_entry: is given every entry on the way. Reading the log again afterwards would be
-            another look, at a log that may have grown since.
-    """
+    """The engine of a study file, every decision checked, and where the study's clock stands."""
+    # on_entry is given every entry on the way, because another look may find a longer log.
     clock = 0.0
 
     def entries() -> Iterator[Entry]:

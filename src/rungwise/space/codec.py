@@ -1,4 +1,4 @@
-"""Documents: a space as plain JSON and back, without loss.
+"""A space as plain JSON and back, without loss.
 
 ::
 
@@ -28,52 +28,52 @@ from rungwise.space.scalars import is_number
 VERSION = 1
 
 
-def write(parameters: Iterable[Parameter], forbidden: Iterable[Rule]) -> dict[str, Any]:
+def space_to_json(parameters: Iterable[Parameter], forbidden: Iterable[Rule]) -> dict[str, Any]:
     """The document of a space."""
     return {
         "version": VERSION,
-        "parameters": [write_parameter(parameter) for parameter in parameters],
+        "parameters": [parameter_to_json(parameter) for parameter in parameters],
         "forbidden": [rule.to_json() for rule in forbidden],
     }
 
 
-def read(document: Any) -> tuple[list[Parameter], list[Rule]]:
+def space_from_json(document: Any) -> tuple[list[Parameter], list[Rule]]:
     """The parameters and forbidden rules of a document."""
     version = _entry(document, "version")
     if version != VERSION:
         raise SpaceError("version", version, f"this version of rungwise reads version {VERSION}")
     entries = _listed(document, "parameters")
-    domains = {check_name(_entry(entry, "name")): _read_domain(entry) for entry in entries}
+    domains = {check_name(_entry(entry, "name")): _domain_from_json(entry) for entry in entries}
     parameters = [
         Parameter(
             entry["name"],
             domains[entry["name"]],
-            _read_prior(entry["prior"]) if "prior" in entry else None,
-            _read_rule(entry["when"], domains) if "when" in entry else None,
+            _prior_from_json(entry["prior"]) if "prior" in entry else None,
+            _rule_from_json(entry["when"], domains) if "when" in entry else None,
         )
         for entry in entries
     ]
-    return parameters, [_read_rule(rule, domains) for rule in _listed(document, "forbidden")]
+    return parameters, [_rule_from_json(rule, domains) for rule in _listed(document, "forbidden")]
 
 
-def write_parameter(parameter: Parameter) -> dict[str, Any]:
+def parameter_to_json(parameter: Parameter) -> dict[str, Any]:
     """The entry of one parameter."""
-    entry: dict[str, Any] = {"name": parameter.name, **_write_domain(parameter.domain)}
+    entry: dict[str, Any] = {"name": parameter.name, **_domain_to_json(parameter.domain)}
     if parameter.prior is not None:
-        entry["prior"] = _write_prior(parameter.prior)
+        entry["prior"] = _prior_to_json(parameter.prior)
     if parameter.condition is not None:
         entry["when"] = parameter.condition.to_json()
     return entry
 
 
-def _write_domain(domain: Domain) -> dict[str, Any]:
+def _domain_to_json(domain: Domain) -> dict[str, Any]:
     if isinstance(domain, Choice):
         return {"type": "choice", "options": list(domain.options), "ordered": domain.ordered}
     kind = "float" if isinstance(domain, Float) else "int"
     return {"type": kind, "low": domain.low, "high": domain.high, "log": domain.log}
 
 
-def _read_domain(entry: Mapping[str, Any]) -> Domain:
+def _domain_from_json(entry: Mapping[str, Any]) -> Domain:
     kind = _entry(entry, "type")
     try:
         if kind == "choice":
@@ -87,13 +87,13 @@ def _read_domain(entry: Mapping[str, Any]) -> Domain:
     raise SpaceError(f"type of {entry['name']}", kind, "it must be 'choice', 'float' or 'int'")
 
 
-def _write_prior(prior: Prior) -> dict[str, Any]:
+def _prior_to_json(prior: Prior) -> dict[str, Any]:
     if isinstance(prior, Weights):
         return {"type": "weights", "weights": list(prior.weights)}
     return {"type": type(prior).__name__.lower(), **asdict(prior)}
 
 
-def _read_prior(entry: Any) -> Prior:
+def _prior_from_json(entry: Any) -> Prior:
     kind = _entry(entry, "type")
     if kind == "weights":
         return Weights(tuple(_listed(entry, "weights")))
@@ -104,10 +104,10 @@ def _read_prior(entry: Any) -> Prior:
     raise SpaceError("prior", entry, "its type must be 'weights', 'normal' or 'beta'")
 
 
-def _read_rule(entry: Any, domains: Mapping[str, Domain]) -> Rule:
+def _rule_from_json(entry: Any, domains: Mapping[str, Domain]) -> Rule:
     for word, kind in (("all", AllOf), ("any", AnyOf)):
         if isinstance(entry, Mapping) and word in entry:
-            rules = tuple(_read_rule(rule, domains) for rule in _listed(entry, word))
+            rules = tuple(_rule_from_json(rule, domains) for rule in _listed(entry, word))
             if not rules:
                 raise SpaceError("rule", entry, f"'{word}' needs at least one rule")
             return kind(rules)

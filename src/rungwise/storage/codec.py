@@ -10,18 +10,18 @@ from typing import Any
 
 from rungwise import searchers
 from rungwise.core.codec import (
+    check_fields,
     decision_from_json,
     decision_to_json,
     event_from_json,
     event_to_json,
-    fields_of,
 )
 from rungwise.core.decisions import CONTINUE, NOTED, PAUSE, STOP, WAIT, Decision
 from rungwise.core.events import Event, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import SchemaError
-from rungwise.schedulers import documents as recipes
+from rungwise.schedulers.codec import kinds_of, recipe_from_json, recipe_to_json
 from rungwise.space import Space
 from rungwise.storage.base import Entry
 
@@ -29,36 +29,38 @@ _PUBLIC: tuple[type, ...] = tuple(getattr(searchers, name) for name in searchers
 SEARCHERS = tuple(kind for kind in _PUBLIC if is_dataclass(kind))
 
 
-def write(study: Study) -> dict[str, Any]:
+def study_to_json(study: Study) -> dict[str, Any]:
     """A study as a plain dict."""
     return {
-        "scheduler": recipes.write(study.scheduler),
+        "scheduler": recipe_to_json(study.scheduler),
         "limits": asdict(study.limits),
         "goal": study.goal,
         "space": None if study.space is None else study.space.to_json(),
-        "searcher": None if study.searcher is None else recipes.write(study.searcher),
+        "searcher": None if study.searcher is None else recipe_to_json(study.searcher),
         "initial": [dict(config) for config in study.initial],
         "seed": study.seed,
     }
 
 
-def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Study:
-    """The study that :func:`write` wrote.
+def study_from_json(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Study:
+    """The study that :func:`study_to_json` wrote.
 
     Args:
         document: the dict.
         types: recipes, rankings and searchers beyond those of rungwise.
     """
-    fields_of(Study, set(document))
+    check_fields(Study, set(document))
     own = tuple(types)
     space, searcher = document["space"], document["searcher"]
     try:
         return Study(
-            recipes.read(document["scheduler"], types=own),
+            recipe_from_json(document["scheduler"], types=own),
             Limits(**document["limits"]),
             goal=document["goal"],
             space=None if space is None else Space.from_json(space),
-            searcher=None if searcher is None else recipes.read(searcher, types=(*SEARCHERS, *own)),
+            searcher=None
+            if searcher is None
+            else recipe_from_json(searcher, types=(*SEARCHERS, *own)),
             initial=document["initial"],
             seed=document["seed"],
         )
@@ -67,26 +69,26 @@ def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Study:
 
 
 def types_of(study: Study) -> tuple[type, ...]:
-    """The kinds that :func:`read` must know to read a study again, its own and rungwise's."""
-    return (*recipes.kinds_of(study.scheduler), *recipes.kinds_of(study.searcher))
+    """The kinds that :func:`study_from_json` must know, the user's own and rungwise's."""
+    return (*kinds_of(study.scheduler), *kinds_of(study.searcher))
 
 
-def text_of(document: Any) -> str:
+def to_text(document: Any) -> str:
     """A document as one line of JSON."""
     return json.dumps(document, allow_nan=False, ensure_ascii=False)
 
 
-def texts_of(entry: Entry) -> tuple[str, str]:
+def entry_to_texts(entry: Entry) -> tuple[str, str]:
     """An entry as two lines of JSON: the event and the decision."""
     event, decision = entry
     answer = _TEXTS.get(type(decision))
     if answer is None:
-        answer = text_of(decision_to_json(decision))
+        answer = to_text(decision_to_json(decision))
     return _event_text(event), answer
 
 
-def entry_of(what: str, answer: str, place: str) -> Entry:
-    """The entry that :func:`texts_of` wrote.
+def entry_from_texts(what: str, answer: str, place: str) -> Entry:
+    """The entry that :func:`entry_to_texts` wrote.
 
     Args:
         what: the event.
@@ -97,7 +99,7 @@ def entry_of(what: str, answer: str, place: str) -> Entry:
         event = json.loads(what)
         decision = _DECISIONS.get(answer)
         if decision is None:
-            return read_entry({"event": event, "decision": json.loads(answer)}, place)
+            return entry_from_json({"event": event, "decision": json.loads(answer)}, place)
         return event_from_json(event), decision
     except (ValueError, TypeError, AttributeError) as error:
         raise SchemaError(f"{place} cannot be read: {error}") from error
@@ -113,17 +115,17 @@ def _event_text(event: Event) -> str:
                 f'{{"kind": "Reported", "job": {event.job}, "resource": {resource!r}, '
                 f'"value": {value!r}, "at": {at!r}, "cost": {cost!r}}}'
             )
-    return text_of(event_to_json(event))
+    return to_text(event_to_json(event))
 
 
-def write_entry(entry: Entry) -> dict[str, Any]:
+def entry_to_json(entry: Entry) -> dict[str, Any]:
     """An entry as a plain dict."""
     event, decision = entry
     return {"event": event_to_json(event), "decision": decision_to_json(decision)}
 
 
-def read_entry(document: Any, place: str) -> Entry:
-    """The entry that :func:`write_entry` wrote.
+def entry_from_json(document: Any, place: str) -> Entry:
+    """The entry that :func:`entry_to_json` wrote.
 
     Args:
         document: the dict.
@@ -140,5 +142,5 @@ def _entry(*, event: Any, decision: Any) -> Entry:
 
 
 _CONSTANT: tuple[Decision, ...] = (CONTINUE, PAUSE, STOP, WAIT, NOTED)
-_TEXTS = {type(decision): text_of(decision_to_json(decision)) for decision in _CONSTANT}
+_TEXTS = {type(decision): to_text(decision_to_json(decision)) for decision in _CONSTANT}
 _DECISIONS = {_TEXTS[type(decision)]: decision for decision in _CONSTANT}

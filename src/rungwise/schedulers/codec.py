@@ -1,7 +1,7 @@
 """Recipes as plain JSON: ``{"type": "PASHA", …}``, without loss; and rankings and searchers.
 
 One of your own joins in when it is a dataclass of plain JSON, rankings, recipes and searchers and
-is given to :func:`read` among ``types``.
+is given to :func:`recipe_from_json` among ``types``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from rungwise import rankings, schedulers
-from rungwise.core.codec import fields_of
+from rungwise.core.codec import check_fields
 from rungwise.core.scheduling import Recipe
 from rungwise.errors import SchemaError
 from rungwise.rankings import Ranking
@@ -25,44 +25,44 @@ RANKINGS = tuple(kind for kind in _PUBLIC if issubclass(kind, Ranking) and kind 
 _PARTS = (Ranking, Recipe, Searcher)
 
 
-def write(value: Any) -> dict[str, Any]:
+def recipe_to_json(value: Any) -> dict[str, Any]:
     """A recipe, ranking or searcher as a plain dict."""
     document: dict[str, Any] = {"type": type(value).__name__}
     for field in fields(value):
         item = getattr(value, field.name)
-        document[field.name] = write(item) if isinstance(item, _PARTS) else item
+        document[field.name] = recipe_to_json(item) if isinstance(item, _PARTS) else item
     return document
 
 
 def kinds_of(value: Any) -> tuple[type, ...]:
-    """The kinds that :func:`read` must know to read a recipe again, its own and those within."""
+    """The kinds that :func:`recipe_from_json` must know: a recipe's own and those within."""
     if not is_dataclass(value) or isinstance(value, type):
         return ()
     within = (getattr(value, field.name) for field in fields(value))
     return (type(value), *(kind for part in within for kind in kinds_of(part)))
 
 
-def read(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Any:
-    """The recipe or ranking that :func:`write` wrote.
+def recipe_from_json(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Any:
+    """The recipe or ranking that :func:`recipe_to_json` wrote.
 
     Args:
         document: the dict.
         types: kinds beyond the recipes and rankings of rungwise.
     """
-    return _read(document, {kind.__name__: kind for kind in (*RECIPES, *RANKINGS, *types)})
+    return _from_json(document, {kind.__name__: kind for kind in (*RECIPES, *RANKINGS, *types)})
 
 
-def _read(document: Any, known: Mapping[str, type]) -> object:
+def _from_json(document: Any, known: Mapping[str, type]) -> object:
     name = document.get("type") if isinstance(document, Mapping) else None
     if not isinstance(name, str) or name not in known:
         raise SchemaError(f"type is {name!r}, but must be one of {sorted(known)}.")
     kind: Any = known[name]
     # What a later version has added has a default, by which studies begun before went.
-    given = fields_of(kind, set(document) - {"type"}, defaults=True)
+    given = check_fields(kind, set(document) - {"type"}, defaults=True)
     items = {key: document[key] for key in given}
     return kind(
         **{
-            key: _read(item, known) if isinstance(item, Mapping) else item
+            key: _from_json(item, known) if isinstance(item, Mapping) else item
             for key, item in items.items()
         }
     )
