@@ -1,6 +1,7 @@
 """Checkpoints on disk: what is kept, what is found again, and how much room it takes."""
 
 import errno
+import os
 import shutil
 import tempfile
 from contextlib import suppress
@@ -10,9 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rungwise.checkpoints import TrialFolder, bytes_of, discard, means_full_disk, size_of
+from rungwise.checkpoints import (
+    FolderStore,
+    TrialFolder,
+    bytes_of,
+    discard,
+    means_full_disk,
+    size_of,
+)
+from rungwise.core.trials import State, Trial
 from rungwise.errors import InvalidArgumentError
-from rungwise.run import Leg, Run, Unwound
+from rungwise.run import Assignment, Run, Unwound
+from rungwise.tuning.checkpoint_retention import CheckpointRetention, trial_place
 
 
 def put(folder, resource, job=0, text="x"):
@@ -30,7 +40,8 @@ def test_a_folder_that_is_not_there_holds_nothing(folder):
     assert folder.latest(at_most=9) is None
     folder.prune(reported=3)
     folder.sweep()
-    folder.clear()
+    folder.evict()
+    assert folder.size() == 0
     assert not folder.path.exists()
     assert folder.output == folder.path / "output.log"
 
@@ -61,14 +72,55 @@ def test_order_is_that_of_numbers_not_of_names(folder):
     assert folder.latest(at_most=2) is None
 
 
-def test_clearing_removes_all_and_left_overs(folder):
+def test_evicting_removes_all_and_left_overs(folder):
     put(folder, 1)
     put(folder, 2)
     (folder.path / "checkpoints" / ".writing-at-3-job-0-0").mkdir()
     folder.output.write_text("said")
-    folder.clear()
-    assert list((folder.path / "checkpoints").iterdir()) == []
+    folder.evict()
+    assert [path.name for path in folder.path.iterdir()] == ["output.log"]
     assert folder.output.read_text() == "said"
+
+
+def test_evicting_leaves_no_empty_folders(folder):
+    put(folder, 1)
+    folder.evict()
+    assert not folder.path.exists()
+    put(folder, 2)
+    (folder.path / "checkpoints" / "mine").mkdir()
+    folder.evict()
+    assert [path.name for path in (folder.path / "checkpoints").iterdir()] == ["mine"]
+
+
+def test_pruning_leaves_what_is_not_a_checkpoint(folder):
+    theirs = {"mine", "at-x-job-0-0", "at-1-job-0", "at-e-job-0-0", "at-1.-job-0-0"}
+    for resource in (1, 2, 3):
+        put(folder, resource)
+    for name in theirs:
+        (folder.path / "checkpoints" / name).mkdir()
+    folder.prune(reported=3)
+    folder.sweep()
+    names = {path.name for path in (folder.path / "checkpoints").iterdir()}
+    assert names == theirs | {"at-3-job-0-2"}
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_durable_store_waits_for_the_disk_before_and_after_the_commit(
+    tmp_path, monkeypatch, durable
+):
+    folder = FolderStore(str(tmp_path), durable=durable).trial("trial-00007")
+    seen = []
+
+    def sync(descriptor):
+        place = Path(f"/proc/self/fd/{descriptor}").readlink()
+        seen.append((place.name, len(folder.committed())))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with folder.writing(9, 12) as place:
+        (place / "sub").mkdir()
+        (place / "sub" / "model").write_text("x")
+    expected = [("model", 0), ("sub", 0), (".writing-at-9-job-12-0", 0), ("checkpoints", 1)]
+    assert seen == (expected if durable else [])
 
 
 def test_what_is_being_removed_is_no_checkpoint_any_more(folder, monkeypatch):
@@ -147,22 +199,35 @@ def test_other_sizes_are_refused(given):
 
 
 class Flaky:
-    """A study that takes a report in, or dies before, or right after."""
+    """A study whose worker or tuner dies: the tuner before a report is logged, or right after."""
 
-    def __init__(self):
-        self.acknowledged = 0.0
+    def __init__(self, store):
+        self.store = store
+        self.trial = Trial(0, {}, 0)
+        self.trial.state = State.RUNNING
+        self.start_tuner()
+
+    job = 0
+
+    def start_tuner(self):
         self.dies = None
+        self.retention = CheckpointRetention(
+            self.store, [self.trial], quota=None, notice=pytest.fail
+        )
 
-    def report(self, resource, value, extras):
+    def report(self, resource, value, metrics):
         if self.dies == "before":
             raise Unwound
-        self.acknowledged = max(self.acknowledged, resource)
+        if resource > self.trial.resource:  # or the policy answers it
+            self.trial.resource = resource
+            if self.dies != "after":
+                self.retention.reported(0, resource)
         if self.dies == "after":
             raise Unwound
         return True
 
     def saved(self, resource, size):
-        pass
+        self.retention.saved(0, self.job, size)
 
     def notice(self, text):
         raise AssertionError(text)
@@ -180,61 +245,73 @@ ACTS = st.lists(
 
 
 class Story:
-    """Legs of one trial, and which checkpoint each of them must find."""
+    """Jobs of one trial, and which checkpoint each of them must find."""
 
     def __init__(self, folder):
-        self.folder, self.study, self.job, self.written = folder, Flaky(), -1, 0
+        store = FolderStore(str(folder))
+        self.folder = store.trial(trial_place(0))
+        self.study, self.job, self.written = Flaky(store), -1, 0
         self.standing = {}  # number of the checkpoint → its resource, unless it was outdated
-        self.new_leg()
+        self.blocks = []
+        self.new_job()
 
-    def new_leg(self):
+    def new_job(self):
         """The promise: the last that was committed and reported, unless a newer one replaced it."""
+        self.study.retention.close()
         self.job += 1
-        self.study.dies = None
-        known = self.study.acknowledged
-        leg = Leg(self.job, 0, known, 9, 9, "loss", "tune", 0, str(self.folder))
-        self.run = Run(leg, self.study)
+        self.study.job = self.job
+        known = self.study.trial.resource
+        assignment = Assignment(self.job, 0, {}, known, 9, 9, place=trial_place(0))
+        self.run = Run(assignment, self.study, self.study.store)
         assert self.run.start <= known
         legal = [(at, number) for number, at in self.standing.items() if at <= known]
         resource, number = max(legal, default=(0, None))
         assert self.run.start == resource
         found = self.run.latest and int((self.run.latest / "model").read_text())
         assert found == number
-        assert not list((self.folder / "checkpoints").glob(".writing*"))
+        assert not list((self.folder.path / "checkpoints").glob(".writing*"))
 
     def checkpoint(self, resource):
         self.written += 1
         with self.run.checkpoint(resource) as place:
             (place / "model").write_text(str(self.written))
-        known = self.study.acknowledged
+        self.study.retention.close()
+        known = self.study.trial.resource
         self.standing = {number: at for number, at in self.standing.items() if at <= known}
         self.standing[self.written] = resource
 
     def report(self, resource):
         with suppress(InvalidArgumentError):  # it fell: the trial's own fault
             self.run.report(resource, loss=1.0)
+        self.study.retention.close()
+
+    def dies(self):
+        self.study.retention.crashed(0, self.job)
+        self.new_job()
 
     def dies_writing(self, resource):
         block = self.run.checkpoint(resource)
         (block.__enter__() / "model").write_text("half")
-        self.blocks = [*getattr(self, "blocks", []), block]  # or it would be tidied up now
-        self.new_leg()
+        self.blocks.append(block)  # or it would be tidied up now
+        self.dies()
 
     def dies_in_report(self, when, resource):
+        """The tuner, and its workers with it."""
         self.study.dies = when
         with suppress(InvalidArgumentError, Unwound):
             self.run.report(resource, loss=1.0)
-        self.new_leg()
+        self.study.start_tuner()
+        self.new_job()
 
 
 @given(ACTS)
 @settings(max_examples=150)
-def test_a_leg_starts_at_the_last_checkpoint_that_counts(acts):
+def test_a_job_starts_at_the_last_checkpoint_that_counts(acts):
     with tempfile.TemporaryDirectory() as place:
         story = Story(Path(place))
         for act, resource in acts:
             if act == "dies":
-                story.new_leg()
+                story.dies()
             elif act == "dies writing":
                 story.dies_writing(resource)
             elif act.startswith("dies"):
@@ -242,7 +319,7 @@ def test_a_leg_starts_at_the_last_checkpoint_that_counts(acts):
             else:
                 getattr(story, act)(resource)
             if act in ("checkpoint", "report"):
-                assert len(TrialFolder(Path(place)).committed()) <= 2
-        story.new_leg()
-        for block in getattr(story, "blocks", []):
+                assert len(story.folder.committed()) <= 2
+        story.dies()
+        for block in story.blocks:
             block.gen.close()

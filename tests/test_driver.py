@@ -3,10 +3,11 @@
 import pytest
 
 import rungwise as rw
+from rungwise.backends.messages import Crashed, Ended
 from rungwise.backends.simulator import Simulator
-from rungwise.core.decisions import Run
+from rungwise.core.decisions import CONTINUE, Run
 from rungwise.core.engine import Engine
-from rungwise.core.events import JobEnded, JobRequested, Reported
+from rungwise.core.events import JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.replay import replay
 from rungwise.core.study import Study
@@ -26,17 +27,17 @@ class Recorder(Simulator):
         super().__init__(*arguments, **options)
         self.log, self.acts, self.running, self.most = log, [], 0, 0
 
-    def start(self, job):
-        logged = any(decision == Run(job) for _, decision in self.log.entries)
-        self.acts.append((job.id, logged))
+    def start(self, assignment):
+        issued = [decision.job.id for _, decision in self.log.entries if isinstance(decision, Run)]
+        self.acts.append((assignment.job, assignment.job in issued))
         self.running += 1
         self.most = max(self.most, self.running)
-        super().start(job)
+        super().start(assignment)
 
     def poll(self):
-        facts = super().poll()
-        self.running -= sum(type(fact).__name__ == "JobEnded" for fact in facts)
-        return facts
+        said = super().poll()
+        self.running -= sum(isinstance(message, Ended) for message in said)
+        return said
 
 
 def test_a_decision_is_in_the_log_before_it_is_acted_on():
@@ -48,13 +49,12 @@ def test_a_decision_is_in_the_log_before_it_is_acted_on():
     assert backend.most == 3
 
 
-def test_open_jobs_beyond_the_workers_start_nothing_more():
-    engine, log = Engine(study(20)), MemoryLog()
-    for _ in range(4):
-        engine.handle(JobRequested())
-    backend = Recorder(log, rw.power_laws(20, 9), workers=2, rows=range(20))
-    Driver(engine, backend, log=log).run()
-    assert backend.acts == []
+def test_an_engine_with_open_jobs_is_refused():
+    """No slot of the backend has them: they would never end."""
+    engine = Engine(study(20))
+    engine.handle(JobRequested())
+    with pytest.raises(rw.InvalidArgumentError, match="its open jobs must be given up first"):
+        Driver(engine, Simulator(rw.power_laws(20, 9), workers=2, rows=range(20)))
 
 
 # -- several facts at once, recalling, winding down --------------------------------------------
@@ -68,21 +68,32 @@ class Batches(Simulator):
         self.log, self.acts, self.told = log, [], 0
 
     def poll(self):
-        facts = []
+        said = []
         for _ in range(self.workers):
-            facts += super().poll()
-            if any(isinstance(fact, JobEnded) for fact in facts):
+            said += super().poll()
+            if any(isinstance(message, Ended) for message in said):
                 break
-        self.told += len(facts)
-        return facts
+        self.told += len(said)
+        return said
 
-    def answer(self, job, decision):
-        self.acts.append((len(self.log.entries), "answer", job, decision))
-        super().answer(job, decision)
+    def answer(self, job, go_on):
+        self.acts.append((len(self.log.entries), "answer", job, go_on))
+        super().answer(job, go_on)
 
-    def start(self, job):
-        self.acts.append((len(self.log.entries), "start", job.id, Run(job)))
-        super().start(job)
+    def start(self, assignment):
+        self.acts.append((len(self.log.entries), "start", assignment.job, None))
+        super().start(assignment)
+
+
+def is_logged(log, length, kind, job, go_on):
+    """Whether what was done about a job had been decided in the first entries of a log."""
+    for event, decision in log.entries[:length]:
+        if kind == "start" and isinstance(decision, Run) and decision.job.id == job:
+            return True
+        told = kind == "answer" and isinstance(event, Reported) and event.job == job
+        if told and (decision is CONTINUE) == go_on:
+            return True
+    return False
 
 
 class CountingLog(MemoryLog):
@@ -106,9 +117,7 @@ def test_what_is_told_at_once_is_appended_at_once_and_then_acted_on():
     assert engine.ended is not None
     assert max(log.sizes) >= 4
     assert 0 not in log.sizes
-    for length, kind, job, decision in backend.acts:
-        known = log.entries[:length]
-        assert decision in [answer for _, answer in known], (kind, job)
+    assert all(is_logged(log, *act) for act in backend.acts)
     replay(engine.study, log.read_from())
     starts = [job for _, kind, job, _ in backend.acts if kind == "start"]
     assert starts == sorted(set(starts)) == list(range(len(engine.jobs)))
@@ -118,8 +127,8 @@ def test_every_report_is_answered_with_its_own_decision():
     log = CountingLog()
     backend = Batches(log, rw.power_laws(30, 9), workers=4, rows=range(30))
     Driver(Engine(study(30)), backend, log=log).run()
-    decided = [(e.job, d) for e, d in log.entries if isinstance(e, Reported)]
-    answered = [(job, d) for _, kind, job, d in backend.acts if kind == "answer"]
+    decided = [(e.job, d is CONTINUE) for e, d in log.entries if isinstance(e, Reported)]
+    answered = [(job, go_on) for _, kind, job, go_on in backend.acts if kind == "answer"]
     assert answered == decided
 
 
@@ -134,8 +143,7 @@ def test_a_log_that_cannot_be_written_stops_everything_before_it_is_acted_on():
     backend = Batches(log, rw.power_laws(30, 9), workers=2, rows=range(30))
     with pytest.raises(OSError, match="full"):
         Driver(Engine(study(30)), backend, log=log).run()
-    decisions = [decision for _, decision in log.entries]
-    assert all(decision in decisions for *_, decision in backend.acts)
+    assert all(is_logged(log, *act) for act in backend.acts)
 
 
 def test_steps_and_facts_are_told_after_they_were_acted_on():
@@ -146,7 +154,8 @@ def test_steps_and_facts_are_told_after_they_were_acted_on():
     def on_fact(fact, decision):
         assert (fact, decision) in log.entries
         if isinstance(fact, Reported):
-            assert (fact.job, decision) in [(job, d) for _, _, job, d in backend.acts]
+            answered = [(job, go_on) for _, kind, job, go_on in backend.acts if kind == "answer"]
+            assert (fact.job, decision is CONTINUE) in answered
         told.append(fact)
 
     driver = Driver(
@@ -202,3 +211,87 @@ def test_polls_that_come_back_empty_change_nothing():
         backend = kind(rw.power_laws(20, 9), workers=3, rows=range(20))
         Driver(Engine(study(20)), backend, log=logs[-1]).run()
     assert logs[0].entries == logs[1].entries
+
+
+# -- slots that come and go ----------------------------------------------------------------------
+
+
+class Elastic(Simulator):
+    """Slots appear and vanish as a list says: so many there are after so many polls."""
+
+    def __init__(self, sizes, *arguments, **options):
+        super().__init__(*arguments, workers=0, **options)
+        self.sizes, self.polls, self.most, self.starts = sizes, 0, 0, []
+
+    def poll(self):
+        self.polls += 1
+        self.workers = [size for polls, size in self.sizes if polls <= self.polls][-1]
+        return super().poll()
+
+    def start(self, assignment):
+        assert self.idle() > 0, "a job is only given to a slot that is ready and free"
+        super().start(assignment)
+        self.most = max(self.most, len(self._legs))
+        self.starts.append(self.polls)
+
+
+def test_slots_may_appear_and_vanish():
+    sizes = [(0, 0), (5, 1), (20, 4), (60, 2), (120, 3)]
+    log = MemoryLog()
+    backend = Elastic(sizes, rw.power_laws(40, 9), rows=range(40))
+    engine = Engine(study(40))
+    Driver(engine, backend, log=log).run()
+    assert engine.ended is not None
+    assert backend.most == 4
+    assert backend.starts[0] == 5  # a slot that appears is given a job at once
+    assert backend.starts.count(20) == 3
+    replay(engine.study, log.read_from())
+
+
+def test_who_is_promoted_does_not_depend_on_slots_that_appear_together():
+    """All slots at once, or one after the other before anything has happened: the same study."""
+    logs = []
+    for sizes in ([(0, 3)], [(0, 1), (2, 2), (3, 3)]):
+        logs.append(MemoryLog())
+
+        class Silent(Elastic):
+            """Nothing happens before all slots are there."""
+
+            def poll(self):
+                said = Elastic.poll(self) if self.polls >= 4 else ()
+                if self.polls < 4:
+                    self.polls += 1
+                    self.workers = [n for polls, n in self.sizes if polls <= self.polls][-1]
+                return said
+
+        backend = Silent(sizes, rw.power_laws(20, 9), rows=range(20))
+        Driver(Engine(study(20)), backend, log=logs[-1]).run()
+    assert logs[0].entries == logs[1].entries
+
+
+def test_a_slot_that_vanishes_with_its_job_costs_the_trial_nothing():
+    """Its job is issued again, on whatever slot there is."""
+
+    class Preempted(Simulator):
+        gone = False
+
+        def poll(self):
+            said = super().poll()
+            if not self.gone and self.now > 3 and self._legs:
+                self.gone = True
+                job = next(iter(self._legs))
+                del self._legs[job]
+                self.workers -= 1
+                return [m for m in said if m.job != job] + [
+                    Crashed(job, "its node was preempted", fault="worker")
+                ]
+            return said
+
+    log = MemoryLog()
+    backend = Preempted(rw.power_laws(20, 9), workers=3, rows=range(20))
+    engine = Engine(study(20))
+    Driver(engine, backend, log=log).run()
+    assert engine.ended is not None
+    assert [type(event) for event, _ in log.entries].count(JobLost) == 1
+    assert all(trial.note == "" for trial in engine.trials)
+    replay(engine.study, log.read_from())

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from rungwise import run as run_module
-from rungwise.checkpoints import TrialFolder
+from rungwise.checkpoints import FolderStore, TrialFolder
 from rungwise.errors import InvalidArgumentError, NotFiniteError, SilentTrialError
-from rungwise.run import Leg, Run, Unwound
+from rungwise.run import Assignment, Run, Unwound
 
 
 class Study:
@@ -34,7 +34,8 @@ class Study:
         self.notices.append(text)
 
 
-def leg(folder, **changes):
+def make_run(folder, study, **changes):
+    """The run of an assignment whose trial keeps its files in a folder."""
     parts = {
         "job": 0,
         "trial": 7,
@@ -44,9 +45,11 @@ def leg(folder, **changes):
         "metric": "loss",
         "phase": "tune",
         "seed": 5,
-        "folder": str(folder),
+        "config": {},
+        "place": folder.name,
     }
-    return Leg(**{**parts, **changes})
+    store = FolderStore(str(folder.parent))
+    return Run(Assignment(**{**parts, **changes}), study, store)
 
 
 @pytest.fixture
@@ -56,7 +59,7 @@ def study():
 
 @pytest.fixture
 def run(tmp_path, study):
-    return Run(leg(tmp_path), study)
+    return make_run(tmp_path, study)
 
 
 def save(run, resource, text="model"):
@@ -83,13 +86,13 @@ def test_a_run_tells_what_it_is(run, tmp_path):
 
 
 def test_whole_resources_are_ints_and_no_maximum_is_none(tmp_path, study):
-    run = Run(leg(tmp_path, until=9.0, max_resource=None), study)
+    run = make_run(tmp_path, study, until=9.0, max_resource=None)
     assert type(run.until) is int
     assert run.max_resource is None
 
 
 def test_nothing_is_written_by_a_run_that_only_looks(tmp_path, study):
-    Run(leg(tmp_path / "new"), study)
+    make_run(tmp_path / "new", study)
     assert not (tmp_path / "new").exists()
 
 
@@ -113,40 +116,40 @@ def test_resources_come_in_steps(run, step, expected):
 
 
 def test_resources_end_at_the_maximum(tmp_path, study):
-    assert list(Run(leg(tmp_path, max_resource=5), study).resources()) == [1, 2, 3, 4, 5]
+    assert list(make_run(tmp_path, study, max_resource=5).resources()) == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("step", [3, 2.5])
 def test_a_step_that_does_not_divide_the_maximum_still_gets_there(tmp_path, study, step):
     """Otherwise the trial would end of its own accord, and rank last at the top."""
-    found = list(Run(leg(tmp_path, max_resource=7), study).resources(step))
+    found = list(make_run(tmp_path, study, max_resource=7).resources(step))
     assert found == [step, 2 * step, 7]
 
 
 @pytest.mark.parametrize("reached", range(1, 30))
 def test_rounding_does_not_end_a_trial_short_of_the_maximum(tmp_path, study, reached):
     start = reached * 0.1
-    save(Run(leg(tmp_path), study), start)
-    found = list(Run(leg(tmp_path, start=start, max_resource=3), study).resources(0.1))
+    save(make_run(tmp_path, study), start)
+    found = list(make_run(tmp_path, study, start=start, max_resource=3).resources(0.1))
     assert found[-1] == 3
     assert len(found) in (30 - reached, 31 - reached)
 
 
 def test_resources_go_on_from_the_checkpoint(tmp_path, study, run):
     save(run, 4)
-    again = Run(leg(tmp_path, start=4, until=9, job=1), study)
+    again = make_run(tmp_path, study, start=4, until=9, job=1)
     assert (again.start, list(islice(again.resources(), 3))) == (4, [5, 6, 7])
     assert (again.latest / "model.bin").read_text() == "model"
 
 
 def test_resources_start_again_without_a_checkpoint(tmp_path, study):
-    run = Run(leg(tmp_path, start=4), study)
+    run = make_run(tmp_path, study, start=4)
     assert (run.start, next(run.resources())) == (0, 1)
 
 
 def test_resources_end_when_enough_is_known(tmp_path):
     study = Study(enough_at=3)
-    run = Run(leg(tmp_path), study)
+    run = make_run(tmp_path, study)
     told = [run.report(epoch, loss=1.0) for epoch in run.resources()]
     assert told == [True, True, False]
     assert run.enough
@@ -154,17 +157,17 @@ def test_resources_end_when_enough_is_known(tmp_path):
 
 
 def test_a_trial_that_never_reports_is_given_up(tmp_path, study):
-    run = Run(leg(tmp_path, until=1, max_resource=None), study)
+    run = make_run(tmp_path, study, until=1, max_resource=None)
     given = []
     with pytest.raises(SilentTrialError, match=r"run\.report\(resource, loss=") as refused:
         given.extend(run.resources())
     assert refused.value.resource == run_module.SILENT_FACTOR + run_module.SILENT_SLACK + 1
-    again = Run(leg(tmp_path, until=1, max_resource=None), study)
+    again = make_run(tmp_path, study, until=1, max_resource=None)
     assert len(list(islice(again.resources(), refused.value.resource - 1))) > 1000
 
 
 def test_a_trial_that_has_reported_may_be_silent_for_long(tmp_path, study):
-    run = Run(leg(tmp_path, until=1, max_resource=None), study)
+    run = make_run(tmp_path, study, until=1, max_resource=None)
     for epoch in run.resources():
         if epoch == 1:
             run.report(epoch, loss=1.0)
@@ -286,15 +289,26 @@ def test_resources_must_grow(run, study):
     assert [resource for resource, _, _ in study.reports] == [3, 4]
 
 
-def test_a_resource_reported_twice_counts_once(run, study):
+def test_a_resource_reported_twice_is_left_to_the_study(run, study):
+    """The policy answers what is known already (tests/test_policy.py); the run asks it."""
     assert run.report(3, loss=1.0)
     assert run.report(3, loss=0.5)
-    assert study.reports == [(3, 1.0, {})]
+    assert study.reports == [(3, 1.0, {}), (3, 0.5, {})]
 
 
-def test_an_earlier_leg_does_not_forbid_to_report_from_the_beginning(tmp_path, study):
-    run = Run(leg(tmp_path, start=4), study)
+def test_and_the_answer_to_the_second_counts_as_well(run, study):
+    assert run.report(3, loss=1.0)
+    study.enough_at = 3
+    assert not run.report(3, loss=1.0)
+    assert run.enough
+    assert list(run.resources()) == []
+
+
+def test_an_earlier_job_does_not_forbid_to_report_from_the_beginning(tmp_path, study):
+    """And the study is told of each: it knows which of them it has heard already."""
+    run = make_run(tmp_path, study, start=4)
     assert [run.report(n, loss=1.0) for n in (1, 4, 5)] == [True, True, True]
+    assert [resource for resource, _, _ in study.reports] == [1, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +329,7 @@ def test_other_metrics_may_be_what_they_like(run, study):
 
 def test_after_enough_a_report_unwinds(tmp_path):
     study = Study(enough_at=2)
-    run = Run(leg(tmp_path), study)
+    run = make_run(tmp_path, study)
     assert run.report(2, loss=1.0) is False
     with pytest.raises(Unwound):
         run.report(3, loss=1.0)
@@ -332,14 +346,14 @@ def test_a_report_that_is_not_taken_in_is_not_reckoned_with(tmp_path):
                 raise Unwound
             return super().report(resource, value, extras)
 
-    run = Run(leg(tmp_path), Dying())
+    run = make_run(tmp_path, Dying())
     save(run, 1)
     run.report(1, loss=1.0)
     save(run, 2)
     with pytest.raises(Unwound):
         run.report(2, loss=1.0)
     assert standing(tmp_path) == [1, 2]
-    assert Run(leg(tmp_path, start=1), Study()).start == 1
+    assert make_run(tmp_path, Study(), start=1).start == 1
 
 
 # -- checkpoints -------------------------------------------------------------------------------
@@ -371,7 +385,7 @@ def test_a_half_written_checkpoint_is_never_seen(run, tmp_path, study):
         assert standing(tmp_path) == [1]
     run.report(2, loss=1.0)
     break_off(run, 3, ZeroDivisionError)
-    assert names(tmp_path) == ["at-2-job-0-1"]
+    assert names(tmp_path) == ["at-1-job-0-0", "at-2-job-0-1"]
     assert [resource for resource, _ in study.checkpoints] == [1, 2]
 
 
@@ -381,86 +395,86 @@ def test_nor_one_that_was_interrupted(run, tmp_path, error):
     assert names(tmp_path) == []
 
 
-def test_what_a_dead_job_was_writing_is_swept_away(run, tmp_path, study):
+def test_what_a_dead_job_was_writing_is_not_seen_by_the_next(run, tmp_path, study):
+    """The tuner removes it (tests/tuning/test_checkpoint_retention.py), not the next job."""
     block = run.checkpoint(1)
     (block.__enter__() / "model.bin").write_text("half")
     assert len(names(tmp_path)) == 1  # the process is gone now, and nothing has tidied up
-    run = Run(leg(tmp_path, job=1), study)
-    assert (names(tmp_path), run.latest) == ([], None)
+    again = make_run(tmp_path, study, start=9, job=1)
+    assert (again.latest, again.start) == (None, 0)
+    save(again, 1)
+    assert standing(tmp_path) == [1]
+    assert names(tmp_path) == [".writing-at-1-job-0-0", "at-1-job-1-0"]
     block.gen.close()
 
 
-def test_a_leg_never_starts_beyond_what_was_reported(run, tmp_path, study):
+def test_a_job_never_starts_beyond_what_was_reported(run, tmp_path, study):
     save(run, 1)
     run.report(1, loss=1.0)
     save(run, 2)  # and then the worker dies
-    again = Run(leg(tmp_path, start=1, job=1), study)
+    again = make_run(tmp_path, study, start=1, job=1)
     assert (again.start, standing(tmp_path)) == (1, [1, 2])
 
 
-def test_the_one_before_goes_when_the_report_is_taken_in(run, tmp_path):
+def test_a_run_removes_no_checkpoint(run, tmp_path, study):
+    """Only the tuner does: the run may be that of a worker that was cut off."""
     save(run, 1)
-    run.report(1, loss=1.0)
-    save(run, 2)
-    assert standing(tmp_path) == [1, 2]
-    run.report(2, loss=1.0)
-    assert standing(tmp_path) == [2]
-
-
-def test_reporting_first_keeps_one_only(run, tmp_path):
-    for epoch in (1, 2, 3):
-        run.report(epoch, loss=1.0)
-        save(run, epoch)
-        assert standing(tmp_path) == [epoch]
+    for resource in (1, 2, 3):
+        run.report(resource, loss=1.0)
+        save(run, resource)
+    again = make_run(tmp_path, study, start=3, job=1)
+    save(again, 4)
+    again.report(4, loss=1.0)
+    assert standing(tmp_path) == [1, 1, 2, 3, 4]
 
 
 def test_a_checkpoint_between_reports_waits_for_the_next(run, tmp_path, study):
     run.report(1, loss=1.0)
-    save(run, 1)
-    for step in (1.25, 1.5, 1.75):
-        save(run, step)
-        assert standing(tmp_path) == [1, step]
-    assert Run(leg(tmp_path, start=1, job=1), study).start == 1
+    for resource in (1, 1.25, 1.5, 1.75):
+        save(run, resource)
+    assert make_run(tmp_path, study, start=1, job=1).start == 1
     run.report(2, loss=1.0)
-    assert Run(leg(tmp_path, start=2, job=1), study).start == 1.75
+    assert make_run(tmp_path, study, start=2, job=1).start == 1.75
 
 
 def test_of_two_at_one_resource_the_later_counts(run, tmp_path, study):
     save(run, 3, "first")
     save(run, 3, "second")
-    assert names(tmp_path) == ["at-3-job-0-1"]
-    again = Run(leg(tmp_path, start=3, job=4), study)
+    assert names(tmp_path) == ["at-3-job-0-0", "at-3-job-0-1"]
+    again = make_run(tmp_path, study, start=3, job=4)
     assert (again.latest / "model.bin").read_text() == "second"
     save(again, 3, "third")
-    last = Run(leg(tmp_path, start=3, job=12), study)
+    last = make_run(tmp_path, study, start=3, job=12)
     assert (last.latest / "model.bin").read_text() == "third"
 
 
 @pytest.mark.parametrize("resource", [1e-7, 0.1, 1 / 3, 1.5, 12345678, 1e15, 2**53])
 def test_every_legal_resource_is_found_again(run, tmp_path, study, resource):
     save(run, resource)
-    again = Run(leg(tmp_path, start=resource, job=1), study)
+    again = make_run(tmp_path, study, start=resource, job=1)
     assert (again.start, again.latest is None) == (resource, False)
 
 
-def test_a_new_checkpoint_outlives_one_of_a_dead_leg_further_on(run, tmp_path, study):
+def test_a_checkpoint_of_a_dead_job_further_on_is_passed_over(run, tmp_path, study):
     run.report(1, loss=1.0)
     save(run, 1)
     save(run, 6)  # and then the worker dies, before it has reported 6
-    again = Run(leg(tmp_path, start=1, job=1), study)
+    again = make_run(tmp_path, study, start=1, job=1)
     save(again, 4)
     again.report(4, loss=1.0)
-    assert Run(leg(tmp_path, start=4, job=2), study).start == 4
+    assert make_run(tmp_path, study, start=4, job=2).start == 4
 
 
 def test_a_folder_of_somebody_elses_is_left_alone(run, tmp_path, study):
     save(run, 1)
-    for name in ("mine", "at-x-job-0-0", "at-1-job-0"):
+    theirs = {"mine", "at-x-job-0-0", "at-1-job-0", "at-e-job-0-0", "at-1.-job-0-0", "at--job-0-0"}
+    for name in theirs:
         (tmp_path / "checkpoints" / name).mkdir()
     save(run, 2)
     run.report(2, loss=1.0)
-    assert {"mine", "at-x-job-0-0", "at-1-job-0"} < set(names(tmp_path))
-    assert Run(leg(tmp_path, start=2, job=1), study).start == 2
+    assert theirs < set(names(tmp_path))
+    assert standing(tmp_path) == [1, 2]
+    assert make_run(tmp_path, study, start=2, job=1).start == 2
 
 
 # -- full disks --------------------------------------------------------------------------------
@@ -482,7 +496,7 @@ def test_a_full_disk_drops_the_checkpoint_with_a_notice(run, tmp_path, study, nu
     assert run.report(2, loss=0.5)
     assert standing(tmp_path) == [1]
     assert [resource for resource, _ in study.checkpoints] == [1]
-    assert Run(leg(tmp_path, start=2, job=1), study).start == 1
+    assert make_run(tmp_path, study, start=2, job=1).start == 1
 
 
 @pytest.mark.parametrize("method", ["mkdir", "rename"])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from script_stand_ins import FakeRun, Unwound, noted_pid, python, running, shell
 
+from rungwise.backends.worker import UNWIND
 from rungwise.errors import InvalidArgumentError, RungwiseError
-from rungwise.run import UNWIND
 from rungwise.scripts import Script, ScriptError, processes
 from rungwise.scripts.reports import Report, Reports
 

@@ -249,7 +249,6 @@ def test_searchers_that_are_refused(text, told):
         ("backend: {type: local}\npreload: [json]", {"backend": rw.Local(preload=("json",))}),
         ("workers: 4.0\npreload: [json]", {"workers": 4, "preload": ("json",)}),
         ("show: lines\ngrace: 2", {"show": "lines", "grace": 2.0}),
-        ("checkpoints: s3://bucket/place", {"checkpoints": "s3://bucket/place"}),
     ],
 )
 def test_backends_and_other_options(tmp_path, text, arguments):

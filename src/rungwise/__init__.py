@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from rungwise.tuning.api import load, resume, tune
     from rungwise.tuning.result import TuningResult
     from rungwise.tuning.retraining import Retrained
-    from rungwise.tuning.session import Report
     from rungwise.tuning.transfer import leaders
+    from rungwise.tuning.tuner import Report
     from rungwise.views import BestTrial, StudyResult, StudyView
 
 __all__ = [
@@ -193,7 +193,7 @@ _PLACES = {
     ),
     "rungwise.tuning.result": ("TuningResult",),
     "rungwise.tuning.retraining": ("Retrained",),
-    "rungwise.tuning.session": ("Report",),
+    "rungwise.tuning.tuner": ("Report",),
     "rungwise.tuning.transfer": ("leaders",),
     "rungwise.views": (
         "BestTrial",

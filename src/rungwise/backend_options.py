@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from rungwise.backends.recipes import Local
+from rungwise.backends.local import Local
 from rungwise.errors import InvalidArgumentError
 from rungwise.option_checks import check_backend
 from rungwise.options import Option, list_options

@@ -1,19 +1,26 @@
-"""The loop that keeps an engine and a backend together: fact → handle → append → act.
+"""The loop that keeps an engine and a backend together: message → fact → handle → append → act.
 
 Law of this file: a decision is appended to the log before anything is done about it, so that a
-crash at any moment loses at most work, never knowledge. What a backend tells at once is appended
+crash at any moment loses at most work, never knowledge. What a backend says at once is appended
 at once: the commits of several workers cost as much as one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-from rungwise.backends.base import Backend, Fact
-from rungwise.core.decisions import CONTINUE, NOTED, Decision, Run
+from rungwise.backends import messages
+from rungwise.backends.base import Backend, make_assignment
+from rungwise.core.decisions import CONTINUE, NOTED, Decision, Job, Run
 from rungwise.core.engine import Engine
-from rungwise.core.events import Event, JobRequested, Reported
+from rungwise.core.events import Event, JobRequested
+from rungwise.errors import InvalidArgumentError
+from rungwise.policy import Answer, Fact, Policy
+from rungwise.run import Assignment
 from rungwise.storage.base import Entry, Growing
+
+_LEAVES = frozenset({messages.Ended, messages.Crashed})
 
 
 class Driver:
@@ -23,11 +30,15 @@ class Driver:
         engine: decides.
         backend: acts.
         log: remembers; None keeps nothing.
-        on_fact: called after every fact from the backend has been acted on, for progress.
-        on_step: called after every look at the backend, whether or not there was a fact.
+        policy: says what the backend's messages mean.
+        assign: makes the assignment of a job.
+        on_message: called with what the backend says besides reports, of jobs that have not left,
+            before it is judged.
+        on_fact: called after every fact has been acted on, for progress.
+        on_step: called after every poll of the backend, whether or not there was a message.
         ready: whether a request for a job would be answered at once. While it would not, no
             request is made, so that reports and interrupts are taken in meanwhile; whoever makes
-            it ready also makes the backend's poll() come back, even if nothing is running.
+            it ready also makes the backend's poll() return, even if nothing is running.
     """
 
     def __init__(
@@ -36,55 +47,124 @@ class Driver:
         backend: Backend,
         *,
         log: Growing | None = None,
+        policy: Policy | None = None,
+        assign: Callable[[Job], Assignment] = make_assignment,
+        on_message: Callable[[messages.Message], None] | None = None,
         on_fact: Callable[[Fact, Decision], None] | None = None,
         on_step: Callable[[], None] | None = None,
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
+        if engine.open_jobs:
+            rule = "its open jobs must be given up first (core.replay.losses_of): no slot has them"
+            raise InvalidArgumentError("engine", engine.open_jobs, rule)
         self._engine = engine
         self._backend = backend
         self._log = log
+        self._policy = Policy(engine) if policy is None else policy
+        self._assign = assign
+        self._on_message = on_message
         self._on_fact = on_fact
         self._on_step = on_step
         self._ready = ready
-        self._held = False  # whether a free worker waits for a proposal
-        self._free = max(0, backend.workers - len(engine.open_jobs))
+        self._held = False  # whether a free slot waits for a proposal
+        self._free = 0  # slots that have asked for a job and were told to wait
         self._running = 0  # jobs that this driver started and that have not left
         self._seen = engine.version
         self._entries: list[Entry] = []
+        self._facts: list[tuple[Fact, Decision]] = []
         self._recalled = False
+        self._judge = self._policy.judge
+        limit = engine.study.limits.seconds
+        self._time_is_up = math.inf if limit is None else limit
 
     def run(self) -> None:
-        """Run until the engine says that the study is over, or nothing is left to do."""
+        """Run until the engine says that the study is over, or until it was recalled."""
+        self._free = self._backend.idle()
         self._fill()
-        self._commit()
-        while (self._running or self._waits()) and self._engine.ended is None:
+        self._act(())
+        while self._engine.ended is None and (self._running or not self._recalled):
             self._step()
 
     def recall(self) -> None:
-        """Start no more jobs; :meth:`run` returns when those under way have left."""
+        """Start no more jobs; :meth:`run` returns when those under way have left.
+
+        They leave at their next report, and count as lost: a study that is resumed issues them
+        again. Safe in a signal handler, if :meth:`Backend.wake` is called after it.
+        """
         self._recalled = True
+        self._policy.recall()
+
+    def halt(self) -> None:
+        """Make all jobs leave now, and take in what they still say until the last has left."""
+        for job, why in self._policy.halt():
+            self._backend.ask_to_leave(job, why)
+        self.wind_down()
 
     def wind_down(self) -> None:
-        """Take in what the jobs still under way have to say, until the last has left."""
+        """Start no more jobs, and take in what those under way say until the last has left."""
         self._recalled = True
         while self._running:
             self._step()
 
-    def _waits(self) -> bool:
-        """Whether all that is missing for the next job is a proposal."""
-        return self._held and not self._recalled
+    # -- one step ------------------------------------------------------------------------------
 
     def _step(self) -> None:
-        facts = self._backend.poll()
-        decisions = [self._take(fact) for fact in facts]
-        if self._held:
+        said = self._backend.poll()
+        now = self._backend.now
+        grown = self._count_slots(said)
+        self._facts = []
+        answers: list[tuple[int, bool]] = []
+        for message in said:
+            self._take_in(message, now, answers)
+        if grown or self._held:
             self._fill()
-        self._commit(facts, decisions)
+        if now >= self._time_is_up and self._engine.ended is None:
+            # Its trials are silent: a request makes the engine look at the time.
+            self._handle(JobRequested(now))
+        self._act(answers)
+        if self._policy.watches_time:
+            for job, why in self._policy.overdue(now):
+                self._backend.ask_to_leave(job, why)
         if self._on_fact is not None:
-            for fact, decision in zip(facts, decisions, strict=True):
+            for fact, decision in self._facts:
                 self._on_fact(fact, decision)
         if self._on_step is not None:
             self._on_step()
+
+    def _take_in(
+        self, message: messages.Message, now: float, answers: list[tuple[int, bool]]
+    ) -> None:
+        """Judge a message, let the engine decide on it, and note what is to be answered."""
+        is_report = type(message) is messages.Reported
+        if not is_report and self._on_message is not None and self._policy.is_current(message):
+            self._on_message(message)
+        judged = self._judge(message, now)
+        if judged is None:
+            return
+        if isinstance(judged, Answer):
+            answers.append((judged.job, judged.go_on))
+            return
+        decision = self._take(judged)
+        self._facts.append((judged, decision))
+        if is_report:
+            go_on = self._policy.decided(judged.job, decision)
+            if go_on is not None:
+                answers.append((judged.job, go_on))
+
+    def _count_slots(self, said: Sequence[messages.Message]) -> bool:
+        """See how many slots are free; whether some have appeared.
+
+        Slots of jobs that leave with these messages do not count yet: each asks for its next job
+        when its message is taken in, so that who is promoted does not depend on what happens to
+        be said at once.
+        """
+        free = self._backend.idle()
+        for message in said:
+            if type(message) in _LEAVES:
+                free -= 1
+        grown = free > self._free
+        self._free = free
+        return grown
 
     def _take(self, fact: Fact) -> Decision:
         decision = self._handle(fact)
@@ -92,10 +172,10 @@ class Driver:
             self._free += 1
             self._running -= 1
             self._fill()
-        elif decision is CONTINUE and self._free and self._engine.version != self._seen:
+        elif decision is CONTINUE and self._free > 0 and self._engine.version != self._seen:
             self._fill()
-        # Told to pause or stop: its worker asks first, once the job has left it, so that who is
-        # promoted does not depend on how many workers happen to be idle.
+        # Told to pause or stop: its slot asks first, once the job has left it, so that who is
+        # promoted does not depend on how many slots happen to be idle.
         return decision
 
     def _handle(self, event: Event) -> Decision:
@@ -104,9 +184,9 @@ class Driver:
         return decision
 
     def _fill(self) -> None:
-        """Give every free worker a job, as long as there are jobs."""
+        """Give every free slot a job, as long as there are jobs."""
         self._held = False
-        while self._free and self._engine.ended is None and not self._recalled:
+        while self._free > 0 and self._engine.ended is None and not self._recalled:
             if not self._ready():
                 self._held = True
                 break
@@ -117,14 +197,14 @@ class Driver:
             self._running += 1
         self._seen = self._engine.version
 
-    def _commit(self, facts: Sequence[Fact] = (), decisions: Sequence[Decision] = ()) -> None:
+    def _act(self, answers: Sequence[tuple[int, bool]]) -> None:
         """Append, then act."""
         entries, self._entries = self._entries, []
         if self._log is not None and entries:
             self._log.extend(entries)
-        for fact, decision in zip(facts, decisions, strict=True):
-            if type(fact) is Reported:
-                self._backend.answer(fact.job, decision)
+        for job, go_on in answers:
+            self._backend.answer(job, go_on)
         for _, decision in entries:
             if type(decision) is Run:
-                self._backend.start(decision.job)
+                self._policy.started(decision.job)
+                self._backend.start(self._assign(decision.job))

@@ -92,4 +92,7 @@ def check_folder(name: str, value: Any) -> str:
         folder = ""
     if not isinstance(folder, str) or not folder:
         raise InvalidArgumentError(name, value, "it must be the name of a folder")
+    if "://" in folder:
+        rule = "it must be a folder, on a disk that all workers share: no addresses are known yet"
+        raise InvalidArgumentError(name, value, rule)
     return folder

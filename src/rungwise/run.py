@@ -1,18 +1,18 @@
-"""What a training function holds in its hand: the run of one leg of one trial."""
+"""The ``run`` object passed to the training function, and the assignment it is made from."""
 
 from __future__ import annotations
 
 import math
 import numbers
-import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from rungwise.checkpoints import TrialFolder, means_full_disk, size_of
+from rungwise.checkpoints import CheckpointStore, means_full_disk, size_of
 from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError, NotFiniteError, SilentTrialError
 
@@ -26,10 +26,6 @@ ROUNDING = 1e-6
 """The share of a step by which adding up fractions may miss the maximum."""
 
 
-UNWIND: signal.Signals = getattr(signal, "SIGUSR2", signal.SIGTERM)
-"""The signal by which a tuner ends what a worker is training."""
-
-
 class Unwound(BaseException):
     """Ends a training function from within; no Exception, so that nobody catches it by chance."""
 
@@ -37,63 +33,64 @@ class Unwound(BaseException):
 class Channel(Protocol):
     """How a run talks to the study."""
 
-    def report(self, resource: float, value: float, extras: Mapping[str, float]) -> bool:
-        """Tell a report; True when training is to go on."""
+    def report(self, resource: float, value: float, metrics: Mapping[str, float]) -> bool:
+        """Send a report with the other metrics; True when training is to continue."""
         ...
 
     def saved(self, resource: float, size: int) -> None:
-        """Tell that a checkpoint was committed."""
+        """Send that a checkpoint was committed."""
         ...
 
     def notice(self, text: str) -> None:
-        """Tell something a person should know."""
+        """Send something a person should know."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
-    """What is to be trained now.
+class Assignment:
+    """A job, and all that a worker has to know to do it: plain data, without a local path.
 
     Attributes:
         job: the number of the job.
         trial: the number of the trial.
+        config: its configuration.
         start: the furthest resource that was reported.
         until: the rung to train to.
         max_resource: the furthest any trial may go, None when there is no such end.
         metric: the name of the metric.
         phase: ``"tune"``, or ``"retrain"`` for the winner.
-        seed: a number of the trial's own, the same on every leg.
-        folder: where the trial keeps its things.
-        durable: whether checkpoints must survive a power failure.
+        seed: a number of the trial's own, the same for every job of the trial.
+        place: where in the checkpoint store the trial keeps its files.
     """
 
     job: int
     trial: int
+    config: Mapping[str, Any]
     start: float
     until: float
-    max_resource: float | None
-    metric: str
-    phase: Phase
-    seed: int
-    folder: str
-    durable: bool = False
+    max_resource: float | None = None
+    metric: str = "loss"
+    phase: Phase = "tune"
+    seed: int = 0
+    place: str = ""
 
 
 class Run:
-    """The run of one leg: tells where to go on from, takes reports and checkpoints.
+    """One job of one trial: says where to continue from, takes reports and checkpoints.
 
     Attributes:
         trial: the number of the trial.
         phase: ``"tune"``, or ``"retrain"`` when the winner is trained from scratch.
         metric: the name of the metric.
-        seed: a seed of this trial's own, the same on every leg and in every rerun of the study.
+        seed: a seed of this trial's own, the same for every job of it and in every rerun of the
+            study.
         start: the resource of the last checkpoint, 0 without one.
-        until: how far this leg is to train; reports there are compared with other trials.
+        until: how far this job is to train; reports there are compared with other trials.
         max_resource: the furthest any trial may go; None when open-ended.
         latest: the folder of the last checkpoint, or None.
         folder: a folder of the trial's own for anything else it writes.
-        enough: whether the study has told that enough is known.
-        reported: whether this leg has reported anything.
+        enough: whether the study has answered that enough is known.
+        reported: whether this job has reported anything.
 
     Example::
 
@@ -108,24 +105,24 @@ class Run:
                 run.report(epoch, accuracy=model.evaluate())
     """
 
-    def __init__(self, leg: Leg, channel: Channel) -> None:
-        self.trial = leg.trial
-        self.phase: Phase = leg.phase
-        self.metric = leg.metric
-        self.seed = leg.seed
-        self.until: float = _plain(leg.until)
-        self.max_resource = None if leg.max_resource is None else _plain(leg.max_resource)
-        self.folder = Path(leg.folder)
+    def __init__(self, assignment: Assignment, channel: Channel, store: CheckpointStore) -> None:
+        self.trial = assignment.trial
+        self.phase: Phase = assignment.phase
+        self.metric = assignment.metric
+        self.seed = assignment.seed
+        self.until: float = _plain(assignment.until)
+        maximum = assignment.max_resource
+        self.max_resource = None if maximum is None else _plain(maximum)
         self.enough = False
-        self._job = leg.job
+        self._job = assignment.job
         self._channel = channel
-        self._files = TrialFolder(self.folder, durable=leg.durable)
-        self._files.sweep()
-        found = self._files.latest(at_most=leg.start)
-        self.latest: Path | None = None if found is None else found.path
+        self._checkpoints = store.trial(assignment.place)
+        self.folder = self._checkpoints.folder
+        found = self._checkpoints.latest(at_most=assignment.start)
+        self.latest: Path | None = None if found is None else self._checkpoints.fetch(found)
         self.start: float = 0 if found is None else _plain(found.resource)
-        self._taken_in = leg.start  # how far the study knows this trial
-        self._last: float = 0  # reported on this leg
+        self._last: float = 0  # reported by this job
+        self._turn = threading.Lock()  # a report and its answer belong together
         self.reported = False
 
     def __repr__(self) -> str:
@@ -157,13 +154,13 @@ class Run:
             yield resource
 
     def report(self, resource: float, /, **metrics: Any) -> bool:
-        """Tell the study how good the model is after a resource.
+        """Report to the study how good the model is after a resource.
 
         It returns when the study has taken the report in for good.
 
         Args:
             resource: how much has been trained in all (epochs, steps, rounds, images, …); it must
-                grow. What the study has been told on an earlier leg is passed over.
+                grow. What an earlier job of the trial has reported is passed over.
             metrics: the metric of the study by its name, and any others to be kept beside it.
 
         Returns:
@@ -189,13 +186,9 @@ class Run:
         value = numbers_of.pop(self.metric)
         if not math.isfinite(value):
             raise NotFiniteError(self.metric, value, resource)
-        if resource == self._last:
-            return True
         self._last, self.reported = resource, True
-        self.enough = not self._channel.report(resource, value, numbers_of)
-        if resource > self._taken_in:
-            self._taken_in = resource
-            self._files.prune(reported=resource)
+        with self._turn:
+            self.enough = not self._channel.report(resource, value, numbers_of)
         return not self.enough
 
     @contextmanager
@@ -203,8 +196,8 @@ class Run:
         """A fresh folder to save the model to.
 
         The checkpoint counts once the block has ended without an exception, whole or not at all.
-        When the disk is full it is dropped with a notice and training goes on: the next leg then
-        starts at the checkpoint before.
+        When the disk is full it is dropped with a notice and training continues: the next job of
+        the trial then starts at the checkpoint before.
 
         Args:
             resource: how much has been trained in all.
@@ -212,7 +205,7 @@ class Run:
         resource = self._resource("resource", resource)
         begun = False
         try:
-            with self._files.writing(resource, self._job) as folder:
+            with self._checkpoints.writing(resource, self._job) as folder:
                 begun = True
                 yield folder
                 size = size_of(folder)
@@ -221,13 +214,12 @@ class Run:
                 raise
             self._channel.notice(
                 f"trial {self.trial}: no room on the disk for its checkpoint at {resource:g} "
-                f"({type(error).__name__}: {error}); it trains on without"
+                f"({type(error).__name__}: {error}); training continues without this checkpoint"
             )
             if not begun:  # the block is run all the same, and must have somewhere to write to
                 with tempfile.TemporaryDirectory(prefix="rungwise-") as spare:
                     yield Path(spare)
             return
-        self._files.prune(reported=self._taken_in)
         self._channel.saved(resource, size)
 
     def _resource(self, name: str, value: Any) -> float:

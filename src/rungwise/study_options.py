@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal
 
 from rungwise.backend_options import SHORT_FORMS, choose_backend, read_backend, set_fields
-from rungwise.backends.recipes import Local
+from rungwise.backends.local import Local
+from rungwise.checkpoints import CheckpointStore, FolderStore
 from rungwise.core.checks import keep as set_frozen
 from rungwise.core.limits import Finish
 from rungwise.errors import InvalidArgumentError, Told
@@ -43,6 +45,7 @@ from rungwise.options import (
 from rungwise.registry import FAMILIES
 from rungwise.schedulers.codec import recipe_to_json
 from rungwise.storage.sqlite import Durability
+from rungwise.storage.study_file import files_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,8 +285,17 @@ class RunOptions:
     def __post_init__(self) -> None:
         # Clean values are plain ones, whatever kind they are given as: the study file holds JSON.
         check_options(self)
+        if self.checkpoints is not None:  # workers, or a study that is resumed, may be elsewhere
+            set_frozen(self, checkpoints=str(Path(self.checkpoints).absolute()))
         if self.backend is None:
             set_frozen(self, backend=Local())
+
+    def store_beside(self, study: Path) -> CheckpointStore:
+        """Where the checkpoints of a study file are kept."""
+        folder = files_of(study)
+        if self.checkpoints is not None:  # shared with other studies, perhaps
+            folder = Path(self.checkpoints, folder.name)
+        return FolderStore(str(folder), durable=self.durability == "full")
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON, for the study file."""

@@ -32,9 +32,12 @@ config = st.dictionaries(
     | st.lists(st.integers(), max_size=3),
     max_size=4,
 )
+metrics = st.dictionaries(st.text(max_size=8), number, max_size=3).map(
+    lambda found: tuple(found.items())
+)
 events = st.one_of(
     st.builds(JobRequested, number),
-    st.builds(Reported, ids, number, number, number, number),
+    st.builds(Reported, ids, number, number, number, number, metrics),
     st.builds(JobEnded, ids, number),
     st.builds(JobFailed, ids, st.text(), number),
     st.builds(JobLost, ids, number),
@@ -103,9 +106,25 @@ def test_numbers_are_written_as_json_can_hold_them(value, written):
 
 
 def test_numbers_of_numpy_are_accepted_in_reports():
-    event = Reported(3, np.float64(2.0), np.float64(0.1), np.float64(7.5), np.float64("inf"))
+    event = Reported(
+        3,
+        np.float64(2.0),
+        np.float64(0.1),
+        np.float64(7.5),
+        np.float64("inf"),
+        (("a", np.float64(0.5)), ("b", np.float64("nan"))),
+    )
     again = event_from_json(through_json(event_to_json(event)))
-    assert exactly(astuple(again)) == exactly((3, 2.0, 0.1, 7.5, math.inf))
+    other = (("a", 0.5), ("b", math.nan))
+    assert exactly(astuple(again)) == exactly((3, 2.0, 0.1, 7.5, math.inf, other))
+
+
+def test_other_metrics_are_an_object_that_is_left_out_where_there_are_none():
+    assert "metrics" not in event_to_json(Reported(0, 1, 0.5))
+    event = Reported(0, 1, 0.5, metrics=(("b", 1), ("a", math.inf)))
+    assert list(event_to_json(event)["metrics"].items()) == [("b", 1), ("a", "Infinity")]
+    assert event_from_json(REPORT) == event_from_json({**REPORT, "metrics": {}})
+    assert event_from_json(REPORT).metrics == ()
 
 
 # ---- what is refused -----------------------------------------------------------------------------
@@ -137,6 +156,14 @@ def without(data, field):
         ({**REPORT, "value": "nan"}, "Reported.value"),
         ({**REPORT, "value": None}, "Reported.value"),
         ({**REPORT, "value": [0.5]}, "Reported.value"),
+        ({**REPORT, "metrics": None}, "Reported.metrics is None"),
+        ({**REPORT, "metrics": 0}, "Reported.metrics is 0"),
+        ({**REPORT, "metrics": [["a", 1]]}, "Reported.metrics is"),
+        ({**REPORT, "metrics": {"a": None}}, "Reported.metrics.a is None"),
+        ({**REPORT, "metrics": {"a": 1, "b": "low"}}, "Reported.metrics.b is 'low'"),
+        ({**REPORT, "metrics": {"a": True}}, "Reported.metrics.a is True"),
+        ({**REPORT, "metrics": {"a": {"b": 1}}}, "Reported.metrics.a is"),
+        ({"kind": "JobEnded", "job": 0, "at": 0.0, "metrics": {}}, "metrics"),
         ({"kind": "JobFailed", "job": 0, "reason": 3, "at": 0.0}, "JobFailed.reason"),
         ({"kind": "JobRequested", "at": "noon"}, "JobRequested.at"),
     ],

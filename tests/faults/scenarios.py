@@ -164,7 +164,7 @@ class Scene:
     # -- processes ---------------------------------------------------------------------------------
 
     def processes(self):
-        """Workers, keepers and what they have started: they carry the folder in their environment.
+        """Workers, watchdogs and what they started: they carry the folder in their environment.
 
         Zombies do not count: that nobody buries them says something about the machine only.
         """
@@ -180,9 +180,9 @@ class Scene:
                     found.append(int(place.name))
         return found
 
-    def keepers(self):
+    def watchdogs(self):
         """Those that clean up after tuners."""
-        return [pid for pid in self.processes() if "keeper.py" in _command(pid)]
+        return [pid for pid in self.processes() if "watchdog.py" in _command(pid)]
 
     def assert_left_alone(self, *, within=MOMENT):
         """Nothing that a tuner has started lives on."""

@@ -46,18 +46,18 @@ def test_the_second_waits_until_the_first_is_cleaned_up(scene):
 
 
 def test_the_second_waits_as_long_as_a_worker_of_the_first_may_be_alive(scene):
-    """The keeper holds the lock until it has done its work; here somebody holds the keeper."""
+    """The watchdog holds the lock until it has done its work; here somebody holds the watchdog."""
     first = scene.start("sleeper", trials=9)
     eventually(lambda: scene.side("asleep"))
-    (keeper,) = scene.keepers()
-    os.kill(keeper, signal.SIGSTOP)
+    (watchdog,) = scene.watchdogs()
+    os.kill(watchdog, signal.SIGSTOP)
     assert first.kill()
     legs = scene.side("leg")
     second = scene.start("steady", call="resume")
     time.sleep(2)
     assert second.poll() is None
     assert scene.side("leg") == legs
-    os.kill(keeper, signal.SIGCONT)
+    os.kill(watchdog, signal.SIGCONT)
     assert second.outcome()["ended"]
     scene.assert_sound()
     scene.assert_left_alone()

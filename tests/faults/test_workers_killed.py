@@ -55,14 +55,14 @@ def test_progress_makes_up_for_failures(scene):
     assert "SIGKILL (out of memory?)" in scene.notices()
 
 
-def test_the_keeper_is_killed(scene):
+def test_the_watchdog_is_killed(scene):
     """It is replaced when it is needed, and nobody minds its death."""
     tuner = scene.start("steady", pace=0.05, workers=2, trials=30, retries=3)
     workers = eventually(lambda: {fact["pid"] for fact in scene.side("ack")})
-    (keeper,) = scene.keepers()
-    os.kill(keeper, signal.SIGKILL)
+    (watchdog,) = scene.watchdogs()
+    os.kill(watchdog, signal.SIGKILL)
     os.kill(workers.pop(), signal.SIGKILL)
-    eventually(lambda: set(scene.keepers()) - {keeper})
+    eventually(lambda: set(scene.watchdogs()) - {watchdog})
     assert tuner.outcome()["ended"]
     assert "clean up" in scene.notices()
     scene.assert_sound()

@@ -47,17 +47,17 @@ def die_in_transaction(number, *, committed):
     """Kill the tuner in the middle of the n-th append, or after it and before anything is done."""
     original, seen = SqliteLog.extend, 0
 
-    def extend(self, entries):
+    def extend(self, entries, **part):
         nonlocal seen
         seen += 1
         if seen < number:
-            original(self, entries)
+            original(self, entries, **part)
             return
         if committed:
-            original(self, entries)
+            original(self, entries, **part)
             die()
         with self.transaction():
-            original(self, entries)
+            original(self, entries, **part)
             die()
 
     SqliteLog.extend = extend
@@ -87,29 +87,29 @@ def die_in_migration(number):
 
 
 def die_when_closing(number):
-    """Kill the tuner when the workers are gone and the keeper is not."""
-    from rungwise.backends.local import LocalBackend  # noqa: PLC0415
+    """Kill the tuner when the workers are gone and the watchdog is not."""
+    from rungwise.backends.processes import Watchdog  # noqa: PLC0415
 
-    original = LocalBackend.close
+    original = Watchdog.close
 
     def close(self):
-        self._keeper.stdin.close = die
+        self._process.stdin.close = die
         original(self)
 
-    LocalBackend.close = close
+    Watchdog.close = close
 
 
 def die_when_tidying(number):
     """Kill the tuner in the middle of removing checkpoints."""
-    from rungwise.tuning.upkeep import Upkeep  # noqa: PLC0415
+    from rungwise.tuning.checkpoint_retention import CheckpointRetention  # noqa: PLC0415
 
-    original = Upkeep.tidy
+    original = CheckpointRetention.tidy
 
     def tidy(self, leaders):
         original(self, leaders[:1])
         die()
 
-    Upkeep.tidy = tidy
+    CheckpointRetention.tidy = tidy
 
 
 def turn_back_the_clock(number):

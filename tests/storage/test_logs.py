@@ -1,5 +1,6 @@
-"""One row a log, and what a file must withstand."""
+"""One row per log, and what a file must withstand."""
 
+import math
 import os
 import shutil
 import signal
@@ -66,7 +67,7 @@ class Noting(StudyFile):
         self.extend([(event, decision)])
 
     def extend(self, entries):
-        self.note_extras(0, 1, {"accuracy": 0.5})
+        self._note("something", {"accuracy": 0.5})
         super().extend(entries)
 
 
@@ -77,6 +78,26 @@ class TestSqliteLog(LogConformance):
     def reopen(self, log, folder):
         log.close()
         return SqliteLog(folder / "study.db")
+
+
+@pytest.mark.parametrize("row", [TestMemoryLogThroughLines, TestStudyFile, TestSqliteLog])
+def test_a_log_keeps_the_other_metrics_of_reports(tmp_path, row):
+    metrics = (("accuracy", 0.5), ("é ☃", -0.0), ("gap", math.inf), ("none", math.nan), ("n", 3))
+    odd = (("half a pair \udc80", 1.0), ("", 2.0), ('"\n\x00', 3.0))
+    entries = [
+        (Reported(0, 0.25, 0.5, metrics=odd), CONTINUE),
+        (Reported(0, 0.5, math.nan, metrics=odd), CONTINUE),
+        (Reported(0, 1, 0.5, metrics=metrics), CONTINUE),
+        (Reported(0, 2, math.nan, metrics=metrics), CONTINUE),
+        (Reported(0, 3, 0.5), CONTINUE),
+    ]
+    row = row()
+    log = row.make_log(tmp_path)
+    log.extend(entries)
+    again = row.reopen(log, tmp_path)
+    assert [repr(entry) for entry in again.read_from()] == [repr(entry) for entry in entries]
+    if hasattr(again, "close"):
+        again.close()
 
 
 def filled(path, entries=5):
@@ -161,6 +182,9 @@ def alter(path, statement):
         ("UPDATE entries SET checksum = 0 WHERE number = 4", "entry 4 was altered"),
         ("UPDATE study SET document = '{}'", "its study was altered"),
         ("UPDATE study SET document = '{}', checksum = NULL", "its study cannot be read"),
+        ("UPDATE study SET part = 1", "its study 0 is missing"),
+        ("UPDATE entries SET part = 1 WHERE number = 5", "entry 5 was altered"),
+        ("UPDATE entries SET part = 'x' WHERE number = 5", "entry 5 was altered"),
     ],
 )
 def test_an_edited_file_is_noticed(tmp_path, statement, damage):

@@ -1,6 +1,7 @@
 """Study files: the log, and what is known of a real study besides."""
 
 import json
+import math
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -9,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import rungwise as rw
-from rungwise.backends.base import Failure
 from rungwise.core.decisions import CONTINUE, WAIT
 from rungwise.core.events import JobRequested, Reported
+from rungwise.core.failures import Failure
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, InvalidArgumentError, LogUnavailableError, SchemaError
@@ -50,7 +51,9 @@ def test_what_it_says_about_its_study_comes_back(path):
         assert file.about == ABOUT
         assert file.log.study == STUDY
         assert (file.failures(), file.extras(), file.retrains()) == ([], {}, [])
-        assert list(file.read_from()) == []
+        assert (file.retrainings(), file.main.failures()) == ([], [])
+        assert (file.main.number, file.main.study) == (0, STUDY)
+        assert list(file.read_from()) == list(file.main.read_from()) == []
 
 
 def test_a_fresh_file_holds_no_study(path):
@@ -85,20 +88,18 @@ def test_its_files_lie_beside_it(path):
 # -- what is noted goes with the entries -------------------------------------------------------
 
 
+OTHER = replace(FAILURE, job=4, reason="another")
+
+
 def test_what_is_noted_is_kept_with_the_next_entries(path):
     with begun(path) as file:
         file.note_failure(FAILURE)
-        file.note_extras(0, 1.0, {"accuracy": 0.25})
-        file.note_extras(0, 2.5, {"accuracy": 0.5, "gap": float("inf")})
-        assert (file.failures(), file.extras()) == ([], {})
+        file.note_failure(OTHER)
+        assert file.failures() == []
         file.extend([ENTRY])
         file.extend([(JobRequested(), WAIT)])  # and not once more
     with StudyFile(path, mode="read") as file:
-        assert file.failures() == [FAILURE]
-        assert file.extras() == {
-            (0, 1.0): {"accuracy": 0.25},
-            (0, 2.5): {"accuracy": 0.5, "gap": float("inf")},
-        }
+        assert file.failures() == [FAILURE, OTHER]
         assert len(list(file.read_from())) == 2
         assert list(file.read_from(1)) == [(JobRequested(), WAIT)]
 
@@ -114,17 +115,17 @@ def refuse_notes(file):
 def test_entries_and_what_was_noted_are_one_transaction(path):
     """Whichever of the two cannot be written, neither is."""
     with begun(path) as file:
-        file.note_extras(0, 1, {"a": 1})
+        file.note_failure(FAILURE)
         with pytest.raises(Exception, match="object"):
             file.extend([ENTRY, (Reported(0, 2, object()), CONTINUE)])
-        assert (list(file.read_from()), file.extras()) == ([], {})
+        assert (list(file.read_from()), file.failures()) == ([], [])
         refuse_notes(file)
-        file.note_extras(0, 1, {"a": 1})
+        file.note_failure(FAILURE)
         with pytest.raises(rw.RungwiseError, match="no more notes"):
             file.extend([ENTRY])
         assert len(file.log) == 0
     with StudyFile(path) as file:
-        assert list(file.read_from()) == []
+        assert (list(file.read_from()), file.failures()) == ([], [])
         file.extend([ENTRY])
         assert list(file.read_from()) == [ENTRY]
 
@@ -133,7 +134,7 @@ def test_after_a_failed_write_the_log_goes_on_where_it_was(path):
     with begun(path) as file:
         file.extend([ENTRY])
         refuse_notes(file)
-        file.note_extras(0, 1, {"a": 1})
+        file.note_failure(FAILURE)
         with pytest.raises(rw.RungwiseError, match="no more notes"):
             file.extend([ENTRY, ENTRY])
         file.extend([(JobRequested(), WAIT)])
@@ -148,29 +149,135 @@ def test_what_was_noted_without_entries_is_not_kept(path):
         assert file.failures() == []
 
 
-def test_retrains_are_kept_at_once_and_in_order(path):
-    with begun(path) as file:
-        file.note_retrain({"trial": 3, "value": 0.5})
-        file.note_retrain({"trial": 1, "value": 0.25})
-    with StudyFile(path, mode="read") as file:
-        assert [document["trial"] for document in file.retrains()] == [3, 1]
-
-
 def test_a_reader_writes_nothing(path):
     begun(path).close()
     with StudyFile(path, mode="read") as file:
         with pytest.raises(LogUnavailableError, match="readonly"):
             file.extend([ENTRY])
         with pytest.raises(LogUnavailableError, match="readonly"):
-            file.note_retrain({})
+            file.begin_retraining(STUDY, 1)
+        assert file.retrainings() == []
 
 
 def test_a_reader_sees_what_the_writer_adds(path):
     with begun(path) as writer, StudyFile(path, mode="read") as reader:
-        writer.note_extras(0, 1, {"a": 2})
+        writer.note_failure(FAILURE)
         writer.extend([ENTRY])
         assert list(reader.read_from()) == [ENTRY]
-        assert reader.extras() == {(0, 1): {"a": 2}}
+        assert reader.failures() == [FAILURE]
+
+
+# -- the other metrics of a report -------------------------------------------------------------
+
+METRICS = (("accuracy", 0.25), ("gap", math.inf), ("loss ☃", -math.inf), ("steps", 3), ("n", -0.0))
+
+
+def test_other_metrics_come_back_with_their_report(path):
+    entries = [
+        (Reported(0, 1, 0.5, metrics=METRICS), CONTINUE),
+        (Reported(0, 2, math.inf, metrics=METRICS), CONTINUE),  # it is written by other code
+        ENTRY,
+    ]
+    with begun(path) as file:
+        file.extend(entries)
+    with StudyFile(path, mode="read") as file:
+        assert [repr(entry) for entry in file.read_from()] == [repr(entry) for entry in entries]
+
+
+@pytest.mark.parametrize("value", [0.5, math.inf])
+def test_metrics_that_are_nan_come_back_as_nan(path, value):
+    with begun(path) as file:
+        file.extend([(Reported(0, 1, value, metrics=(("a", math.nan), ("b", 1.0))), CONTINUE)])
+    with StudyFile(path, mode="read") as file:
+        ((event, _),) = file.read_from()
+    assert [name for name, _ in event.metrics] == ["a", "b"]
+    assert math.isnan(event.metrics[0][1])
+
+
+def test_a_report_without_other_metrics_is_written_as_version_0_1_0_did(path):
+    with begun(path) as file:
+        file.extend([ENTRY])
+    assert json.loads(event_in(path, 0)) == {
+        "kind": "Reported",
+        "job": 0,
+        "resource": 1,
+        "value": 0.5,
+        "at": 0.0,
+        "cost": 0.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("damaged", "rule"),
+    [
+        ('{"accuracy": "good"}', "Reported.metrics.accuracy is 'good', but a number"),
+        ('{"accuracy": null}', "Reported.metrics.accuracy is None, but a number"),
+        ('{"accuracy": true}', "Reported.metrics.accuracy is True, but a number"),
+        ('[["accuracy", 0.25]]', "Reported.metrics is .*, but an object"),
+        ("null", "Reported.metrics is None, but an object"),
+        ('{"accuracy": }', "Expecting value"),
+    ],
+)
+def test_damaged_metrics_are_refused(path, damaged, rule):
+    with begun(path) as file:
+        file.extend([(Reported(0, 1, 0.5, metrics=(("accuracy", 0.25),)), CONTINUE)])
+    text = event_in(path, 0).replace('{"accuracy": 0.25}', damaged)
+    alter(path, "UPDATE entries SET event = ?", text)
+    with StudyFile(path) as file, pytest.raises(CorruptLogError, match="entry 0 was altered"):
+        list(file.read_from())
+    # And when the checksum was altered with them:
+    checksum = checksum_of(text, '{"kind": "Continue"}')
+    alter(path, "UPDATE entries SET checksum = ?", checksum)
+    with StudyFile(path) as file, pytest.raises(SchemaError, match=rule) as refused:
+        list(file.read_from())
+    assert f"entry 0 of {path}" in str(refused.value)
+
+
+def event_in(path, number):
+    database = sqlite3.connect(path)
+    query = "SELECT event FROM entries WHERE number = ?"
+    ((text,),) = database.execute(query, (number,)).fetchall()
+    database.close()
+    return text
+
+
+# -- what version 0.1.0 noted ------------------------------------------------------------------
+
+
+def note(file, kind, document):
+    """As version 0.1.0 did."""
+    file._note(kind, document)
+    with file.log.transaction():
+        file._flush()
+
+
+def test_what_version_0_1_0_noted_is_read(path):
+    retrained = {"trial": 3, "value": 0.5, "curve": [[1, 0.75], [9, 0.5]], "checkpoint": None}
+    with StudyFile(path) as file:
+        file.log.begin(STUDY)
+        about = {"metric": "acc", "open_ended": True, "train": None, "options": {"keep": 3}}
+        note(file, "about", {"version_of_about": 1, **about, "created": "", "version": "0.1.0"})
+        for resource, metrics in ((1.0, {"a": 0.25}), (2.5, {"a": 0.5, "gap": math.inf})):
+            note(file, "extras", {"job": 0, "resource": resource, "metrics": metrics})
+        note(file, "retrain", retrained)
+        note(file, "retrain", {**retrained, "trial": 1})
+        file.note_failure(FAILURE)
+        file.extend([ENTRY])
+    with StudyFile(path, mode="read") as file:
+        assert file.about == About(**about, version="0.1.0")
+        assert file.extras() == {(0, 1.0): {"a": 0.25}, (0, 2.5): {"a": 0.5, "gap": math.inf}}
+        assert file.retrains() == [retrained, {**retrained, "trial": 1}]
+        assert (file.failures(), file.retrainings()) == ([FAILURE], [])
+
+
+def test_what_it_noted_of_metrics_is_checked(path):
+    with begun(path) as file:
+        note(file, "extras", {"job": 0, "metrics": {}})
+    with (
+        StudyFile(path) as file,
+        pytest.raises(CorruptLogError, match="a metric cannot be read: 'resource'"),
+    ):
+        file.extras()
 
 
 # -- damage ------------------------------------------------------------------------------------
@@ -268,6 +375,8 @@ def of_version_1(path):
         rw.simulate(rw.power_laws(4, 9), rw.PASHA(), trials=4, log=log)
     for statement in (
         "ALTER TABLE study DROP COLUMN checksum",
+        "ALTER TABLE study DROP COLUMN part",
+        "ALTER TABLE entries DROP COLUMN part",
         "DROP TABLE notes",
         "PRAGMA user_version = 1",
     ):
@@ -285,7 +394,7 @@ def tables_of(path):
 def test_a_file_of_version_1_is_brought_up_to_date_when_it_is_written(of_version_1):
     assert tables_of(of_version_1) == {"study", "entries"}
     with StudyFile(of_version_1) as file:
-        assert file.log.version == len(sqlite.MIGRATIONS) == 2
+        assert file.log.version == len(sqlite.MIGRATIONS) == 3
         held = list(file.read_from())
         file.note_failure(FAILURE)
         file.extend([ENTRY])
@@ -295,6 +404,7 @@ def test_a_file_of_version_1_is_brought_up_to_date_when_it_is_written(of_version
         assert len(held) > 10
         assert file.failures() == [FAILURE]
         assert file.log.study.limits.trials == 4
+        assert file.retrainings() == []
 
 
 def test_a_file_of_version_1_can_be_read_as_it_is(of_version_1):
@@ -303,23 +413,33 @@ def test_a_file_of_version_1_can_be_read_as_it_is(of_version_1):
         assert file.log.version == 1
         assert len(list(file.read_from())) > 10
         assert (file.failures(), file.extras(), file.retrains()) == ([], {}, [])
+        assert file.retrainings() == []
         with pytest.raises(SchemaError, match="not of a study that was tuned"):
             _ = file.about
     assert of_version_1.read_bytes() == before
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(of_version_1, monkeypatch):
+@pytest.mark.parametrize("good", [1, 2])
+def test_a_migration_that_fails_leaves_the_file_as_it_was(of_version_1, monkeypatch, good):
+    """Those before it are kept: each is a transaction of its own."""
+
     def broken(database):
         database.execute("CREATE TABLE half (x)")
         raise ZeroDivisionError
 
+    with SqliteLog(of_version_1, mode="read") as log:
+        held = list(log.read_from())
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "MIGRATIONS", (*sqlite.MIGRATIONS[:1], broken))
+        patch.setattr(sqlite, "MIGRATIONS", (*sqlite.MIGRATIONS[:good], broken))
         with pytest.raises(ZeroDivisionError):
             StudyFile(of_version_1)
-    assert tables_of(of_version_1) == {"study", "entries"}
+    assert tables_of(of_version_1) == ({"study", "entries"} | ({"notes"} if good == 2 else set()))
+    with StudyFile(of_version_1, mode="read") as file:
+        assert file.log.version == good
+        assert list(file.read_from()) == held
     with StudyFile(of_version_1) as file:
-        assert file.log.version == 2
+        assert file.log.version == 3
+        assert list(file.read_from()) == held
 
 
 def test_tuning_and_loading_do_not_mistake_a_simulated_log_for_theirs(of_version_1):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
+from backend_kinds import on_backend
 
 import rungwise as rw
 from rungwise.core.engine import Engine
@@ -20,6 +21,7 @@ from rungwise.tuning.ahead import Ahead
 
 SPACE = rw.Space.parse({"x": rw.Float(0.0, 1.0)})
 PATIENCE = 60.0
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def train(config, run):
@@ -29,7 +31,8 @@ def train(config, run):
 
 def tune(searcher, **options):
     given = {"max_resource": 9, "trials": 8, "workers": 2, "show": "quiet", **options}
-    return rw.tune(train, SPACE, metric="loss", goal="min", searcher=searcher, **given)
+    chosen = on_backend(given)
+    return rw.tune(train, SPACE, metric="loss", goal="min", searcher=searcher, **chosen)
 
 
 REPORTED = threading.Condition()

@@ -7,10 +7,10 @@ import math
 import sys
 
 import pytest
+from backend_kinds import on_backend
 
 import rungwise as rw
-from rungwise.core.events import Reported
-from rungwise.storage.study_file import StudyFile
+from rungwise.storage.study_file import StudyFile, StudyPart
 from rungwise.tuning import exports
 
 FIXED = {"trial", "job", "resource", "seconds", "decision"}
@@ -24,12 +24,12 @@ def train(config, run):
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
+def path(tmp_path_factory, backend):
     """A study whose metrics are named like everything else."""
     path = tmp_path_factory.mktemp("study") / "s.db"
     space = {"x": rw.Float(0, 1), "seconds": [1, "two", None]}
     options = {"max_resource": 3, "trials": 4, "workers": 1, "show": "quiet", "study": path}
-    rw.tune(train, space, metric="seconds", goal="min", **options)
+    rw.tune(train, space, metric="seconds", goal="min", **on_backend(options))
     return path
 
 
@@ -55,31 +55,27 @@ def test_no_column_replaces_another(path):
 def test_a_study_is_exported_while_it_grows(path, tmp_path, monkeypatch):
     """Every look at the log finds more in it, but all rows come from one look."""
     with StudyFile(path, mode="read") as file:
-        study, about, extras = file.log.study, file.about, file.extras()
+        study, about = file.log.study, file.about
         entries = list(file.read_from())
     complete = exports.rows_of(path)
     growing = tmp_path / "growing.db"
     parts = [entries[at : at + 7] for at in range(0, len(entries), 7)]
-    read = StudyFile.read_from
+    read = StudyPart.read_from
     with StudyFile(growing) as tuner:
         tuner.begin_with(study, about)
 
         def append():
-            part = parts.pop(0) if parts else []
-            for event, _ in part:
-                if isinstance(event, Reported):
-                    tuner.note_extras(event.job, event.resource, extras[event.job, event.resource])
-            tuner.extend(part)
+            tuner.extend(parts.pop(0) if parts else [])
 
-        def while_it_grows(file, start=0):
+        def while_it_grows(part, start=0):
             append()
-            for entry in read(file, start):
+            for entry in read(part, start):
                 append()
                 yield entry
             append()
 
         append()
-        monkeypatch.setattr(StudyFile, "read_from", while_it_grows)
+        monkeypatch.setattr(StudyPart, "read_from", while_it_grows)
         seen = 0
         while parts:
             rows = exports.rows_of(growing)

@@ -7,11 +7,13 @@ import sys
 import textwrap
 
 import pytest
+from backend_kinds import on_backend
 
 import rungwise as rw
-from rungwise.storage.study_file import StudyFile, files_of
+from rungwise.storage.study_file import files_of
 
 SPACE = {"x": rw.Float(0, 1), "kind": ["a", "b"]}
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def train(config, run):
@@ -23,11 +25,12 @@ def train(config, run):
 
 def tune(train, study, **changes):
     arguments = {"metric": "loss", "goal": "min", "max_resource": 9, "trials": 9, "workers": 1}
-    return rw.tune(train, SPACE, study=study, show="quiet", **{**arguments, **changes})
+    chosen = on_backend({**arguments, **changes})
+    return rw.tune(train, SPACE, study=study, show="quiet", **chosen)
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory):
+def result(tmp_path_factory, backend):
     return tune(train, tmp_path_factory.mktemp("study") / "s.db")
 
 
@@ -146,9 +149,7 @@ def test_the_winner_is_trained_in_full(either):
     assert found.metrics == {"test": 90, "began": 3}
     assert (found.checkpoint / "at").read_text() == "retrain 9"
     assert found.seconds > 0
-    with StudyFile(either.path, mode="read") as file:
-        document = file.retrains()[-1]
-    assert (document["trial"], document["value"]) == (found.trial, found.value)
+    assert rw.load(either.path).retrained[-1] == found
     assert found.checkpoint.parents[2] == files_of(either.path)
     assert either.best.checkpoint != found.checkpoint
 
@@ -166,7 +167,7 @@ def test_another_trial_may_be_trained_and_not_so_far(result):
     [
         ({"trial": 9}, "trial is 9, but the study has the trials 0 to 8"),
         ({"trial": -1}, "trial is -1"),
-        ({"resource": 0}, "resource is 0, but it must be above 0"),
+        ({"resource": 0}, "resource is 0, but it must be a whole number of at least 1"),
         ({"train": 5}, "train is 5"),
     ],
 )

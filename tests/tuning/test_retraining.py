@@ -1,10 +1,10 @@
 """Retraining the winner: whatever ends it, the next call goes on where it was."""
 
 import dataclasses
-import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -14,14 +14,19 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from backend_kinds import on_backend
 
 import rungwise as rw
-from rungwise.backends import local
+from rungwise.backends import processes
+from rungwise.checkpoints import FolderStore
+from rungwise.core.replay import replay
 from rungwise.storage.study_file import StudyFile, files_of
-from rungwise.tuning import retraining
+from rungwise.tuning.retraining import list_retrained
+from rungwise.tuning.tuner import Tuner
 
 GOAL = 6
 SPACE = {"x": rw.Float(0, 1)}
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def once(config, run):
@@ -29,10 +34,10 @@ def once(config, run):
 
 
 @pytest.fixture(scope="module")
-def tuned(tmp_path_factory):
+def tuned(tmp_path_factory, backend):
     path = tmp_path_factory.mktemp("tuned") / "s.db"
     arguments = {"metric": "loss", "goal": "min", "scheduler": rw.FixedResource(1), "workers": 1}
-    rw.tune(once, SPACE, trials=2, study=path, show="quiet", **arguments)
+    rw.tune(once, SPACE, trials=2, study=path, show="quiet", **on_backend(arguments))
     return path
 
 
@@ -83,6 +88,11 @@ def retrain(study, train, *, options=None, **arguments):
     return result.retrain(train, resource=GOAL, **arguments)
 
 
+def retrained(study):
+    with StudyFile(study, mode="read") as file:
+        return list_retrained(file, FolderStore(str(files_of(study))))
+
+
 class EnoughError(Exception):
     """Ends a retraining from its callback."""
 
@@ -101,9 +111,8 @@ def assert_whole(study, found, *, shift=0.0):
     assert (found.resource, found.value) == found.curve[-1]
     assert found.metrics == {"twice": 2 * GOAL}
     trial = rw.load(study).best.trial
-    assert folders(study) == [f"retrain-{trial:05d}-to-{GOAL}"]
-    with StudyFile(study, mode="read") as file:
-        assert file.retrains()[-1] == json.loads(json.dumps(found.to_json()))
+    assert set(folders(study)) <= {f"retrain-{trial:05d}-to-{GOAL}"}
+    assert retrained(study)[-1] == found
 
 
 # -- going on ----------------------------------------------------------------------------------
@@ -114,8 +123,7 @@ def test_a_callback_that_raises_loses_nothing(study, log, error):
     told = rw.StudyInterrupted if error is KeyboardInterrupt else error
     with pytest.raises(told):
         retrain(study, training(log), on_report=stop_at(3, error))
-    with StudyFile(study, mode="read") as file:
-        assert file.retrains() == []
+    assert retrained(study) == []
     before, seen = epochs(log), []
     found = retrain(study, training(log), on_report=lambda *pair: seen.append(pair))
     assert_whole(study, found)
@@ -193,8 +201,7 @@ def test_a_finished_one_is_trained_anew(study, log):
     assert epochs(log) == 2 * [1, 2, 3, 4, 5, 6]
     assert_whole(study, found, shift=1.0)
     assert not (the_folder(study) / "left").exists()
-    with StudyFile(study, mode="read") as file:
-        assert [document["value"] for document in file.retrains()] == [first.value, found.value]
+    assert [one.value for one in retrained(study)] == [first.value, found.value]
 
 
 def test_fresh_starts_an_unfinished_one_anew(study, log):
@@ -206,6 +213,7 @@ def test_fresh_starts_an_unfinished_one_anew(study, log):
     assert_whole(study, found, shift=1.0)
 
 
+@pytest.mark.processes
 def test_what_cannot_be_trained_removes_nothing(study, log):
     found = retrain(study, training(log))
     lock = threading.Lock()  # cannot be sent to a worker
@@ -215,95 +223,46 @@ def test_what_cannot_be_trained_removes_nothing(study, log):
     assert (found.checkpoint / "at").exists()
 
 
-def test_what_is_left_of_another_study_is_not_gone_on_with(study, log):
-    with pytest.raises(EnoughError):
-        retrain(study, training(log), on_report=stop_at(3))
-    progress = the_folder(study) / "progress.jsonl"
-    first, *rest = progress.read_text().splitlines(keepends=True)
-    other = {**json.loads(first), "config": {"x": 2.0}}
-    progress.write_text("".join([json.dumps(other) + "\n", *rest]))
-    before = epochs(log)
-    assert_whole(study, retrain(study, training(log)))
-    assert epochs(log)[len(before) :] == [1, 2, 3, 4, 5, 6]
-
-
 # -- damage ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "torn",
-    [
-        '{"resource": 4, "va',
-        '{"resource": 4, "value": 0.5, "metrics": {}, "seconds": 1}',  # the end of line is missing
-        '{"resource": 3, "value": 0.5, "metrics": {}, "seconds": 1}\n',
-        '{"resource": 4, "value": NaN, "metrics": {}, "seconds": 1}\n',
-        '{"resource": "4", "value": 1, "metrics": {}, "seconds": 1}\n',
-        '{"resource": 4}\n',
-        "[]\n",
-        "\x00\x00\x00",
-        '{"finished": tr',
-    ],
-)
-def test_a_torn_line_is_dropped(study, log, torn):
+def test_a_damaged_log_is_refused_and_nothing_is_trained(study, log):
     with pytest.raises(EnoughError):
         retrain(study, training(log), on_report=stop_at(3))
-    progress = the_folder(study) / "progress.jsonl"
-    whole = progress.read_text()
-    progress.write_text(whole + torn)
+    database = sqlite3.connect(study)
+    database.execute("UPDATE entries SET event = replace(event, '0.5', '0.4') WHERE part = 1")
+    database.commit()
+    database.close()
     before = epochs(log)
-    with pytest.raises(EnoughError):
-        retrain(study, training(log), on_report=stop_at(4))
-    assert progress.read_text().startswith(whole + '{"resource": 4, "value": 0.25,')
-    assert epochs(log)[len(before)] == 4
-    assert_whole(study, retrain(study, training(log)))
-
-
-@pytest.mark.parametrize("held", [None, "", '{"tri'])
-def test_a_folder_without_a_beginning_is_begun_anew(study, log, held):
-    with pytest.raises(EnoughError):
-        retrain(study, training(log), on_report=stop_at(3))
-    progress = the_folder(study) / "progress.jsonl"
-    progress.unlink() if held is None else progress.write_text(held)
-    before = epochs(log)
-    assert_whole(study, retrain(study, training(log)))
-    assert epochs(log)[len(before) :] == [1, 2, 3, 4, 5, 6]
-
-
-def test_a_report_that_cannot_be_kept_is_not_acknowledged(study, log, monkeypatch):
-    original = retraining.Progress.add
-
-    def full(self, mark):
-        if mark.resource == 3:
-            self._path = self.folder / "no" / "such" / "folder"
-        original(self, mark)
-
-    monkeypatch.setattr(retraining.Progress, "add", full)
-    with pytest.raises(rw.LogUnavailableError, match="No such file"):
+    with pytest.raises(rw.CorruptLogError, match="was altered"):
         retrain(study, training(log))
-    monkeypatch.undo()
-    assert epochs(log) == [1, 2, 3]
-    assert_whole(study, retrain(study, training(log)))
-    assert epochs(log)[3:] == [3, 4, 5, 6]
+    assert epochs(log) == before
 
 
-def test_what_died_before_its_result_was_kept_is_not_trained_again(study, log, monkeypatch):
-    def die(self, document):
-        raise EnoughError
+def test_it_is_a_study_in_the_same_file(study, log):
+    """The same log and the same replay, and the study itself is as it was."""
+    before = rw.load(study)
+    retrain(study, training(log))
+    with StudyFile(study, mode="read") as file:
+        ((trial, part),) = file.retrainings()
+        engine = replay(part.study, part.read_from())
+    assert (trial, engine.reports, len(engine.trials)) == (before.best.trial, GOAL, 1)
+    assert engine.study.scheduler == rw.FixedResource(GOAL)
+    after = rw.load(study)
+    assert (after.why, after.reports, after.trials) == (before.why, before.reports, before.trials)
 
-    monkeypatch.setattr(StudyFile, "note_retrain", die)
-    with pytest.raises(EnoughError):
-        retrain(study, training(log, saves=False))
-    monkeypatch.undo()
-    assert_whole(study, retrain(study, training(log, saves=False)))
-    assert epochs(log) == [1, 2, 3, 4, 5, 6]
 
-
-def test_a_finish_that_cannot_be_kept_does_not_hide_the_result(study, log, monkeypatch):
-    def full(self):
-        raise rw.LogUnavailableError("progress", "disk full")
-
-    monkeypatch.setattr(retraining.Progress, "finish", full)
-    assert_whole(study, retrain(study, training(log)))
+def test_one_that_version_0_1_0_began_goes_on_where_it_was(tmp_path, log):
+    place = Path(__file__).parents[1] / "data" / "studies_0_1_0"
+    shutil.copytree(place / "retraining.db.files", tmp_path / "old.db.files")
+    study = shutil.copy(place / "retraining.db", tmp_path / "old.db")
+    found = rw.load(study).retrain(training(log), resource=30)
+    assert epochs(log) == list(range(12, 31))
+    assert [resource for resource, _ in found.curve] == list(range(1, 31))
+    assert found.curve[9] == (10, 0.06824962056052175)
+    again = rw.load(study).retrain(training(log), resource=30)
+    assert epochs(log)[19:] == list(range(1, 31))
+    assert again.value == 1 / 30
 
 
 # -- how it is run -----------------------------------------------------------------------------
@@ -346,38 +305,33 @@ def test_gpus(study, log, monkeypatch, visible, share, seen):
     assert log.read_text() == repr(seen)
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="there is no /proc")
-def test_the_keeper_holds_the_lock(study, log, monkeypatch):
-    inherited, start = [], local.LocalBackend._start_keeper
+def test_the_watchdog_holds_the_lock(study, log, monkeypatch):
+    inherited, start = [], processes.Watchdog._start
 
-    def keep(self):
-        inherited.extend(Path(f"/proc/self/fd/{fd}").readlink() for fd in self._options.inherit)
+    def note(self):
+        inherited.extend(Path(f"/proc/self/fd/{fd}").readlink() for fd in self._locks)
         return start(self)
 
-    monkeypatch.setattr(local.LocalBackend, "_start_keeper", keep)
+    monkeypatch.setattr(processes.Watchdog, "_start", note)
     retrain(study, training(log))
     assert inherited == [study.with_name("s.db.lock")]
 
 
-@pytest.mark.parametrize(("durability", "syncs"), [("normal", 0), ("full", GOAL + 2)])
-def test_a_power_failure_is_survived_when_asked_for(study, log, monkeypatch, durability, syncs):
-    seen, sync = [], os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: (seen.append(fd), sync(fd)))
-    retrain(study, training(log), options={"durability": durability})
-    assert len(seen) == syncs
-
-
 @pytest.mark.parametrize(("durability", "durable"), [("normal", False), ("full", True)])
-def test_and_so_are_its_checkpoints(study, log, monkeypatch, durability, durable):
-    legs, start = [], local.LocalBackend.start
+def test_a_power_failure_is_survived_when_asked_for(study, log, monkeypatch, durability, durable):
+    """Its checkpoints are flushed, and so is its log."""
+    seen, run = [], Tuner.run
 
-    def note(self, job):
-        legs.append(self._hooks.leg(job).durable)
-        start(self, job)
+    def look(self):
+        mode = self._file.log._database.execute("PRAGMA synchronous").fetchone()[0]
+        seen.append((self._store.durable, mode))
+        return run(self)
 
-    monkeypatch.setattr(local.LocalBackend, "start", note)
+    monkeypatch.setattr(Tuner, "run", look)
     retrain(study, training(log), options={"durability": durability})
-    assert legs == [durable]
+    assert seen == [(durable, 2 if durable else 1)]
 
 
 # -- signals -----------------------------------------------------------------------------------
@@ -483,6 +437,7 @@ def test_a_signal_at_the_last_report_does_not_spoil_the_result(study, log):
     assert_whole(study, retrain(study, training(log, mischief=interrupt)))
 
 
+@pytest.mark.processes
 def test_two_signals_end_it_at_once(study, log, start):
     process = start(pace=0, sleepy=3)
     until(lambda: 3 in epochs(log))

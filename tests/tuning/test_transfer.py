@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import pytest
+from backend_kinds import on_backend
 
 import rungwise as rw
 from rungwise.core.decisions import Continue
@@ -154,6 +155,9 @@ def test_earlier_files_are_left_as_they_are(tmp_path):
     assert path.read_bytes() == before
 
 
+pytestmark = pytest.mark.usefixtures("backend")
+
+
 # -- tune(transfer=…) --------------------------------------------------------------------------
 
 
@@ -174,7 +178,7 @@ def tune(folder, **changes):
         "transfer": folder / "old.db",
         **changes,
     }
-    return rw.tune(train, arguments.pop("space", SPACE), **arguments)
+    return rw.tune(train, arguments.pop("space", SPACE), **on_backend(arguments))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """tune() as a user calls it: real workers, small studies."""
 
 import dataclasses
-import json
 import os
 import signal
 import subprocess
@@ -11,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from backend_kinds import on_backend
 
 import rungwise as rw
 from rungwise.core.decisions import Done
@@ -19,6 +19,7 @@ from rungwise.storage.study_file import StudyFile, files_of
 from rungwise.tuning import plan
 
 SPACE = {"x": rw.Float(0, 1)}
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def loss_of(x, epoch):
@@ -41,7 +42,8 @@ def tune(train, study, **changes):
         "show": "quiet",
         **changes,
     }
-    return rw.tune(train, arguments.pop("space", SPACE), study=study, **arguments)
+    space = arguments.pop("space", SPACE)
+    return rw.tune(train, space, study=study, **on_backend(arguments))
 
 
 def entries_of(path):
@@ -117,7 +119,7 @@ def test_the_same_call_again_gives_the_same_result_without_training(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def held(tmp_path_factory):
+def held(tmp_path_factory, backend):
     """A file that holds a study."""
     path = tmp_path_factory.mktemp("held") / "s.db"
     tune(train, path, trials=2, scheduler=rw.FixedResource(1), max_resource=None, seed=7)
@@ -245,9 +247,9 @@ def test_a_failed_trial_is_tried_again_from_its_checkpoint(tmp_path):
     path = tmp_path / "s.db"
     result = tune(flaky, path, trials=1, scheduler=rw.RandomSearch(), max_resource=4)
     assert [resource for resource, _ in result.curve(0)] == [1, 2, 3, 4]
-    with StudyFile(path, mode="read") as file:
-        assert [row["began"] for row in file.extras().values()] == [0, 0, 2, 2]
-        (failure,) = file.failures()
+    reports = [event for event, _ in entries_of(path) if isinstance(event, Reported)]
+    assert [dict(event.metrics)["began"] for event in reports] == [0, 0, 2, 2]
+    (failure,) = result.failures
     assert (failure.reason, failure.resource, failure.trial) == ("RuntimeError: once", 2, 0)
 
 
@@ -518,10 +520,10 @@ def test_equal_seeds_give_equal_logs_in_any_process(tmp_path):
         environment = {**os.environ, "PYTHONHASHSEED": number, "PYTHONPATH": source}
         subprocess.run([sys.executable, "-c", CHILD, path], env=environment, check=True, timeout=90)
         entries = [(dataclasses.replace(e, at=0.0), decision) for e, decision in entries_of(path)]
-        with StudyFile(path, mode="read") as file:
-            told.append((entries, file.extras()))
+        told.append(entries)
     assert told[0] == told[1]
-    entries, extras = told[0]
+    entries = told[0]
+    metrics = {event.metrics for event, _ in entries if isinstance(event, Reported)}
     assert len(entries) > 40
     assert len({event.job for event, _ in entries if isinstance(event, JobEnded)}) > 12
-    assert len({json.dumps(row) for row in extras.values()}) == 12  # a seed a trial, every leg
+    assert len(metrics) == 12  # a seed per trial, the same for every job

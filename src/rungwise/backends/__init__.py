@@ -1,7 +1,6 @@
-"""Backends: where jobs run.
+"""Where jobs run: backends are values, opened when a study runs.
 
-The recipes are looked up when they are first used: a worker process imports this package too, and
-every study waits for it.
+Names are looked up when they are first used: a worker, which needs none, starts in no time.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rungwise.backends.recipes import Local, Threads
+    from rungwise.backends.local import Local
+    from rungwise.backends.threads import Threads
 
 __all__ = ["Local", "Threads"]
 
-_PLACES = {"Local": "rungwise.backends.recipes", "Threads": "rungwise.backends.recipes"}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'rungwise.backends' has no attribute {name!r}")
-    return getattr(importlib.import_module(_PLACES[name]), name)
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{name.lower()}"), name)

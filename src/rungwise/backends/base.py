@@ -1,70 +1,167 @@
-"""What a backend is: it starts jobs, answers their reports, and tells what happened."""
+"""What a backend is: a value that is opened, and then starts jobs and says what happened.
+
+Law of this package: a backend tells facts and decides nothing. Whether a crash is retried, what
+counts as progress and when a job has hung is decided in ``policy.py``, once for all backends.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from rungwise.core.decisions import Decision, Job
-from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
+from rungwise.backends.messages import Message
+from rungwise.checkpoints import CheckpointStore
+from rungwise.run import Assignment
 
-Fact = Reported | JobEnded | JobFailed | JobLost
+TICK = 0.25
+"""Seconds after which a backend's poll() returns even if nothing has happened."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """What is known of a job that failed.
+class WorkerView:
+    """One worker, for displays.
 
     Attributes:
-        job: the job.
-        trial: its trial.
-        resource: the furthest it had reported.
-        at: when, in seconds since the study began.
-        reason: what happened, in one line.
-        trace: the traceback, where there is one.
-        output: the last of what it printed.
+        number: its number.
+        where: where it runs, in a few words: a process, a thread, a node.
+        trial: the trial it trains, None when it is idle.
+        resource: the last resource reported by its job, or where the job began.
+        until: how far the job may run.
+        since: for how many seconds it has been at this job.
+        ready: whether it can be given jobs.
     """
 
-    job: int
-    trial: int
-    resource: float
-    at: float
-    reason: str
-    trace: str
-    output: str
+    number: int
+    where: str = ""
+    trial: int | None = None
+    resource: float = 0.0
+    until: float = 0.0
+    since: float = 0.0
+    ready: bool = True
+
+    @classmethod
+    def busy(
+        cls, number: int, where: str, assignment: Assignment, resource: float, since: float
+    ) -> WorkerView:
+        """A worker that has a job."""
+        return cls(number, where, assignment.trial, resource, assignment.until, since)
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What the tuner gives a backend when it is opened.
+
+    Attributes:
+        store: where checkpoints are kept.
+        since: where the clock of the study stands.
+        grace: seconds that a job has to leave when it is asked to.
+        locks: file descriptors that must stay open until no worker is left, should the tuner be
+            killed: whoever holds them keeps a second tuner from starting.
+        temporary: folders to be removed then.
+    """
+
+    store: CheckpointStore
+    since: float = 0.0
+    grace: float = 5.0
+    locks: Sequence[int] = ()
+    temporary: Sequence[str] = ()
 
 
 class Backend(Protocol):
-    """Runs jobs on a fixed number of workers."""
-
-    @property
-    def workers(self) -> int:
-        """How many jobs run at a time."""
-        ...
+    """Runs jobs on slots; slots may appear and vanish while it is open."""
 
     @property
     def now(self) -> float:
-        """Seconds since the study began."""
-        ...
+        """Seconds since the study began; it stands still between two polls.
 
-    def start(self, job: Job) -> None:
-        """Run a job on a free worker."""
-        ...
-
-    def answer(self, job: int, decision: Decision) -> None:
-        """Tell a job what was decided on its report.
-
-        After a Pause or Stop the job ends; its :class:`JobEnded` follows.
+        What is decided because of one message must not be dated after the next one of the same
+        poll, or times in the log would fall.
         """
         ...
 
-    def poll(self) -> Sequence[Fact]:
-        """What happened since, in order; waited for.
+    def idle(self) -> int:
+        """How many slots are ready and free now: so many jobs may be started."""
+        ...
 
-        It may come back empty-handed (a signal, a tick of the clock, nothing runs).
+    def start(self, assignment: Assignment) -> None:
+        """Run a job on a slot that is ready and free."""
+        ...
+
+    def answer(self, job: int, go_on: bool) -> None:  # noqa: FBT001 - the answer itself
+        """Answer the report of a job: whether to train on.
+
+        A job told not to leaves, and says so. Answers to jobs that are unknown or dead are
+        ignored.
         """
         ...
+
+    def poll(self) -> Sequence[Message]:
+        """What has happened since the last poll, in order; waited for.
+
+        It may return nothing: after :meth:`wake`, after a while, or when nothing runs.
+        """
+        ...
+
+    def ask_to_leave(self, job: int, why: str) -> None:
+        """Unwind a job, whatever it is doing; force it after the workplace's grace.
+
+        Its :class:`Ended` or :class:`Crashed` follows. Unknown and dead jobs are ignored.
+        """
+        ...
+
+    def wake(self) -> None:
+        """Make :meth:`poll` return; safe in any thread and in signal handlers."""
+        ...
+
+    def views(self) -> Sequence[WorkerView]:
+        """The workers, for displays."""
+        ...
+
+    def close(self) -> None:
+        """End everything now; jobs under way say nothing more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBackend:
+    """A backend that was checked together with a training function, and can be opened.
+
+    Attributes:
+        workers: how many jobs may run at a time, at most.
+        open: starts it.
+    """
+
+    workers: int
+    open: Callable[[Workplace], Backend]
+
+
+@runtime_checkable
+class BackendRecipe(Protocol):
+    """A backend as a frozen value: what ``tune(backend=…)`` takes and the study file keeps."""
+
+    def prepare(self, train: Any) -> PreparedBackend:
+        """Refuse what cannot work, before anything is started or written.
+
+        Args:
+            train: the training function.
+        """
+        ...
+
+    def single(self) -> BackendRecipe:
+        """The same for one job at a time, which may have what was shared among several."""
+        ...
+
+
+def make_assignment(job: Any, **more: Any) -> Assignment:
+    """The assignment of a job of the engine.
+
+    Args:
+        job: a :class:`rungwise.core.decisions.Job`.
+        more: what else the worker has to know, see :class:`Assignment`.
+    """
+    config: Mapping[str, Any] = job.config
+    return Assignment(job.id, job.trial, config, job.start, job.until, **more)
 
 
 def legible(text: str, limit: int) -> str:

@@ -1,14 +1,17 @@
-"""A worker process: one training function, loaded once, and one leg after another.
+"""A worker: one training function, loaded once, and one job after another.
 
-It talks to the tuner over a socket in lines of JSON. To the tuner: ``["ready"]``, ``["unfit",
-reason, trace]``, and with the number of the job ``["report", job, resource, value, extras]``,
-``["saved", job, resource, bytes]``, ``["notice", job, text]``, ``["ended", job]``, ``["failed",
-job, reason, trace]``. From it: a leg to run, and after each
-report ``true`` (train on) or ``false`` (enough). When the tuner is gone the worker ends.
+It talks to the tuner over a socket in lines of JSON. Its first message from there is the setup,
+followed by the training function as so many bytes; then come assignments, ``{"start": {…}}``,
+after each report ``true`` (train on) or ``false`` (enough), and ``{"leave": job}`` when a job is to
+be unwound in the middle. It answers with ``["ready"]`` or ``["unfit", reason, trace]``, and with
+the number of the job ``["report", job, resource, value, metrics]``, ``["saved", job, resource,
+bytes]``, ``["notice", job, text]``, ``["ended", job]``, ``["failed", job, reason, trace]``. When
+the tuner is gone the worker ends.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import json
@@ -18,27 +21,60 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
-from rungwise.run import UNWIND, Leg, Run, Unwound
+from rungwise.backends.messages import Crashed, Ended
+from rungwise.checkpoints import CheckpointStore, store_from_json
+from rungwise.run import Assignment, Channel, Run, Unwound
 
 Train = Callable[[dict[str, Any], Run], Any]
 
+UNWIND: signal.Signals = getattr(signal, "SIGUSR2", signal.SIGTERM)
+"""The signal by which a job is unwound in its own process."""
+
+LOOK = 0.1
+"""Seconds between two looks for a message to leave, while a job trains."""
+
+
+def connect(address: str, token: str, number: int) -> socket.socket:
+    """The worker's end of its socket.
+
+    Args:
+        address: ``"fd:7"``, a descriptor that was inherited, or ``"tcp:host:port"``.
+        token: what a tuner that listens wants to hear before anything else.
+        number: which slot this is.
+    """
+    kind, _, rest = address.partition(":")
+    if kind == "fd":
+        return socket.socket(fileno=int(rest))
+    host, _, port = rest.rpartition(":")
+    connected = socket.create_connection((host, int(port)), timeout=30)
+    connected.settimeout(None)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.sendall(json.dumps({"token": token, "number": number}).encode() + b"\n")
+    return connected
+
 
 class Line:
-    """The worker's end of the socket."""
+    """The worker's end of the socket, in messages.
 
-    def __init__(self, descriptor: int) -> None:
-        self._socket = socket.socket(fileno=descriptor)
+    Args:
+        connected: the socket.
+    """
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
         self._pending = b""
         self._owner = os.getpid()
+        self.hearing = False  # whether somebody waits for a message
 
-    def tell(self, *message: Any) -> None:
+    def send(self, *message: Any) -> None:
         """Send a message; without a tuner there is nothing left to do."""
         if os.getpid() != self._owner:
             # A child that training forked has come out of its function: it must not speak for us.
@@ -50,20 +86,54 @@ class Line:
 
     def hear(self) -> Any:
         """The next message, waited for."""
-        while b"\n" not in self._pending:
-            try:
-                read = self._socket.recv(65536)
-            except OSError:
-                read = b""
-            if not read:
-                _leave()
-            self._pending += read
+        self.hearing = True
+        try:
+            while b"\n" not in self._pending:
+                self._read()
+        finally:
+            self.hearing = False
         line, _, self._pending = self._pending.partition(b"\n")
         return json.loads(line)
 
+    def read_bytes(self, count: int) -> bytes:
+        """So many bytes that follow a message."""
+        parts, missing = [self._pending], count - len(self._pending)
+        while missing > 0:
+            self._pending = b""
+            self._read()
+            parts.append(self._pending)
+            missing -= len(self._pending)
+        data = b"".join(parts)
+        self._pending = data[count:]
+        return data[:count]
 
-class LegChannel:
-    """How the run of one leg talks to the tuner; once the leg has ended nothing gets through.
+    def _read(self) -> None:
+        try:
+            read = self._socket.recv(65536)
+        except OSError:
+            read = b""
+        if not read:
+            _leave()
+        self._pending += read
+
+    def is_asked_to_leave(self, job: int) -> bool:
+        """Whether a message to leave waits, without taking it; ends when the tuner is gone."""
+        wanted = json.dumps({"leave": job}).encode() + b"\n"
+        if wanted in self._pending:  # it came together with an answer
+            return True
+        try:
+            seen = self._socket.recv(65536, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            seen = b""
+        if not seen:
+            _leave()
+        return wanted in self._pending + seen
+
+
+class JobChannel:
+    """How the run of one job talks to the tuner; once the job has ended nothing gets through.
 
     Args:
         line: the socket.
@@ -73,54 +143,82 @@ class LegChannel:
     def __init__(self, line: Line, job: int) -> None:
         self._line = line
         self._job = job
-        self._turn = threading.Lock()  # a report and its answer belong together
         self.open = True
 
-    def report(self, resource: float, value: float, extras: Mapping[str, float]) -> bool:
-        """Tell a report, and wait until it is in the log."""
-        with self._turn:
-            self._tell("report", resource, value, extras)
-            return self._line.hear() is True
+    def report(self, resource: float, value: float, metrics: Mapping[str, float]) -> bool:
+        """Send a report, and wait until it is in the log."""
+        self._send("report", resource, value, metrics)
+        while True:
+            answer = self._line.hear()
+            if isinstance(answer, bool):
+                return answer
+            if answer == {"leave": self._job}:
+                raise Unwound
 
     def saved(self, resource: float, size: int) -> None:
-        """Tell that a checkpoint was committed."""
-        self._tell("saved", resource, size)
+        """Send that a checkpoint was committed."""
+        self._send("saved", resource, size)
 
     def notice(self, text: str) -> None:
-        """Tell something a person should know."""
-        self._tell("notice", text)
+        """Send something a person should know."""
+        self._send("notice", text)
 
-    def _tell(self, kind: str, *rest: Any) -> None:
+    def _send(self, kind: str, *rest: Any) -> None:
         if not self.open:
-            raise Unwound  # a thread that has outlived its leg
-        self._line.tell(kind, self._job, *rest)
+            raise Unwound  # a thread that has outlived its job
+        self._line.send(kind, self._job, *rest)
 
 
 class Stopper:
-    """Turns the signal to unwind into :class:`Unwound` while a leg runs, else into the end.
+    """Turns a message to leave into :class:`Unwound` in the thread that trains.
 
-    It is not SIGTERM: children that training forks inherit handlers, and process pools end their
-    children by SIGTERM.
+    Where signals can be sent (on this machine) one comes with the message, and it acts at once.
+    Elsewhere a thread looks for the message. The signal is not SIGTERM: children that training
+    forks inherit handlers, and process pools end their children by SIGTERM.
+
+    Args:
+        line: the socket.
     """
 
-    def __init__(self) -> None:
-        self.armed = False
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._thread = threading.get_ident()
+        self._signals = threading.current_thread() is threading.main_thread()
+        self.job: int | None = None  # the job that can be unwound
         self.listen()
+        threading.Thread(target=self._watch, name="rungwise-leave", daemon=True).start()
 
     def listen(self) -> None:
         """Take the signal, whoever has taken it since."""
-        signal.signal(UNWIND, self._stop)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if self._signals:
+            signal.signal(UNWIND, self._stop)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self.armed:
-            self.armed = False
+        if self.job is not None:  # else the job it was meant for has left
+            self.job = None
             raise Unwound
-        _leave()
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(LOOK)
+            job = self.job
+            if job is None or self._line.hearing or not self._line.is_asked_to_leave(job):
+                continue
+            if self._signals:
+                signal.pthread_kill(self._thread, UNWIND)
+            elif self.job == job:
+                self.job = None
+                raise_in_thread(self._thread, Unwound)
+
+
+def raise_in_thread(thread: int, kind: type[BaseException]) -> None:
+    """Raise an exception in another thread, as soon as that runs Python code."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
 
 
 class Surroundings:
-    """What a leg may leave behind changed, and the next one is to find as it was."""
+    """What a job may leave behind changed, and the next one is to find as it was."""
 
     def __init__(self) -> None:
         self._place = Path.cwd()
@@ -141,46 +239,55 @@ def _stream(descriptor: int) -> TextIO:
     return open(descriptor, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
 
 
-def main(descriptor: int) -> None:
+def main(address: str, token: str, number: int) -> None:
     """Serve until the tuner is gone.
 
     Args:
-        descriptor: the socket.
+        address: where the tuner is, see :func:`connect`.
+        token: what shows the tuner that this is its worker.
+        number: which slot this is.
     """
-    line, stopper = Line(descriptor), Stopper()
-    train = _prepare(line)
+    line = Line(connect(address, token, number))
+    train, store = _prepare(line)
+    stopper = Stopper(line)
     surroundings = Surroundings()
-    line.tell("ready")
+    line.send("ready")
     while True:
         order = line.hear()
-        if not isinstance(order, dict):
-            continue  # the answer to a report that was being made when the leg was stopped
-        leg, config = Leg(**order["leg"]), order["config"]
+        if not isinstance(order, dict) or "start" not in order:
+            continue  # an answer, or a message to leave, for a job that has left meanwhile
+        assignment = Assignment(**order["start"])
         surroundings.restore()
         stopper.listen()
-        channel = LegChannel(line, leg.job)
-        kind, *rest = _serve(train, config, leg, channel, stopper)
+        channel = JobChannel(line, assignment.job)
+        outcome = serve(train, assignment, channel, store, stopper)
         channel.open = False
-        line.tell(kind, leg.job, *rest)
+        _flush()
+        if isinstance(outcome, Crashed):
+            line.send("failed", outcome.job, outcome.reason, outcome.trace)
+        else:
+            line.send("ended", outcome.job)
 
 
-def _prepare(line: Line) -> Train:
+def _prepare(line: Line) -> tuple[Train, CheckpointStore]:
     """Load the training function; a worker that cannot is of no use, and says why."""
     setup = line.hear()
+    payload = line.read_bytes(setup["function"])
     try:
-        os.chdir(setup["cwd"])
+        with suppress(FileNotFoundError):  # another machine may not have it
+            os.chdir(setup["cwd"])
         for name in setup["preload"]:
             importlib.import_module(name)
-        payload = Path(setup["function"]).read_bytes()
-        train: Train = pickle.loads(payload)  # noqa: S301 - written by the tuner that started us
-        _furnish(train)
+        train: Train = pickle.loads(payload)  # noqa: S301 - sent by the tuner that started us
+        _complete_module(train)
+        store = store_from_json(setup["store"])
     except BaseException as error:  # noqa: BLE001 - whatever the user's modules raise
-        line.tell("unfit", _told(error), traceback.format_exc())
+        line.send("unfit", describe(error), traceback.format_exc())
         _leave()
-    return train
+    return train, store
 
 
-def _furnish(train: Any) -> None:
+def _complete_module(train: Any) -> None:
     """Put what came with a function into the module it came from.
 
     A function of a script comes whole, with the classes it uses; these say that they belong to
@@ -212,33 +319,52 @@ def _module(name: str) -> ModuleType:
     return sys.modules[name]
 
 
-def _serve(
-    train: Train, config: dict[str, Any], leg: Leg, channel: LegChannel, stopper: Stopper
-) -> tuple[str, ...]:
-    """Run a leg; the message that tells how it ended."""
+class Stoppable(Protocol):
+    """What unwinds the job that it names."""
+
+    job: int | None
+
+
+def serve(
+    train: Train,
+    assignment: Assignment,
+    channel: Channel,
+    store: CheckpointStore,
+    stopper: Stoppable,
+) -> Ended | Crashed:
+    """Do a job; how it ended.
+
+    Args:
+        train: the training function.
+        assignment: the job.
+        channel: how its run talks to the tuner.
+        store: where its checkpoints are.
+        stopper: unwinds the job that its attribute ``job`` names.
+    """
+    job = assignment.job
     try:
-        run = Run(leg, channel)
-        stopper.armed = True
-        train(config, run)
-        stopper.armed = False
-        if not run.reported and leg.phase == "tune":
-            return ("failed", f"the function returned without a report of {leg.metric!r}", "")
+        run = Run(assignment, channel, store)
+        stopper.job = assignment.job
+        train(dict(assignment.config), run)
+        stopper.job = None
+        if not run.reported and assignment.phase == "tune":
+            return Crashed(job, f"the function returned without a report of {run.metric!r}")
     except Unwound:
-        return ("ended",)
+        return Ended(job)
     except BaseException as error:  # noqa: BLE001 - whatever training raises is the trial's own
-        stopper.armed = False
+        stopper.job = None
         trace = "".join(traceback.format_exception(error))
-        reason = _told(error)
+        reason = describe(error)
         del error
         gc.collect()  # what the traceback held on to, models on a GPU for example
-        return ("failed", reason, trace)
+        return Crashed(job, reason, trace)
     finally:
-        stopper.armed = False
-        _flush()
-    return ("ended",)
+        stopper.job = None
+    return Ended(job)
 
 
-def _told(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
+    """An exception in one line."""
     if isinstance(error, SystemExit):
         return f"it called exit({error.code!r})"
     first = str(error).strip().partition("\n")[0]

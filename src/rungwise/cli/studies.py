@@ -65,8 +65,8 @@ def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson
     summary.print_failures(console, result)
     for found in result.retrained:
         console.print(
-            f"Retrained trial {found['trial']} to {found['resource']:g}: {line(result.metric)} = "
-            f"{format_value(found['value'], 6)} {_metrics(found['metrics'])}"
+            f"Retrained trial {found.trial} to {found.resource:g}: {line(result.metric)} = "
+            f"{format_value(found.value, 6)} {_metrics(found.metrics)}"
         )
 
 

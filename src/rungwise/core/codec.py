@@ -1,18 +1,27 @@
 """Lossless translation of events and decisions to plain JSON values and back.
 
 Every dict carries its kind; a log carries the schema version once, in its header. NaN and ±inf,
-which JSON has no word for, are written as strings in the fields that hold numbers.
+which JSON has no word for, are written as strings in the fields that hold numbers. The other
+metrics of a report are an object, which is left out where there are none.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any, cast
 
 from rungwise.core.decisions import Continue, Decision, Done, Job, Noted, Pause, Run, Stop, Wait
-from rungwise.core.events import Event, JobEnded, JobFailed, JobLost, JobRequested, Reported
+from rungwise.core.events import (
+    Event,
+    JobEnded,
+    JobFailed,
+    JobLost,
+    JobRequested,
+    Metrics,
+    Reported,
+)
 from rungwise.errors import SchemaError
 
 SCHEMA = 1
@@ -86,12 +95,32 @@ def jsonable(value: Any) -> Any:
 
 def event_to_json(event: Event) -> dict[str, Any]:
     """An event as a plain dict."""
-    return _pack(event)
+    packed = _pack(event)
+    metrics = packed.pop("metrics", ())
+    return {**packed, "metrics": metrics_to_json(metrics)} if metrics else packed
 
 
 def event_from_json(data: Mapping[str, Any]) -> Event:
     """The event that :func:`event_to_json` wrote."""
-    return cast("Event", _unpack(data, _EVENTS, "event"))
+    if data.get("kind") != "Reported":
+        return cast("Event", _unpack(data, _EVENTS, "event"))
+    plain = {key: value for key, value in data.items() if key != "metrics"}
+    event = cast("Reported", _unpack({**plain, "metrics": 0}, _EVENTS, "event"))
+    return replace(event, metrics=metrics_from_json(data.get("metrics", {})))
+
+
+def metrics_to_json(metrics: Metrics) -> dict[str, float | str]:
+    """The other metrics of a report as a plain dict."""
+    return {name: number_to_json(value) for name, value in metrics}
+
+
+def metrics_from_json(data: Any) -> Metrics:
+    """The metrics that :func:`metrics_to_json` wrote."""
+    if not isinstance(data, Mapping):
+        raise SchemaError(f"Reported.metrics is {data!r}, but an object was expected.")
+    return tuple(
+        (name, number_from_json(value, f"Reported.metrics.{name}")) for name, value in data.items()
+    )
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:

@@ -15,6 +15,10 @@ FURTHEST = 2**53
 """The largest resource: beyond it floats cannot tell whole numbers apart."""
 
 
+Metrics = tuple[tuple[str, float], ...]
+"""The other metrics of a report, by name: kept with it, and nothing is decided by them."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobRequested:
     """A worker is free."""
@@ -31,6 +35,7 @@ class Reported:
     value: float
     at: float = 0.0
     cost: float = 0.0
+    metrics: Metrics = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,10 @@ def _flaw_of_report(event: Reported) -> str | None:
         return f"its resource must be a plain number above 0 and up to {FURTHEST}"
     if not (_is_number(event.cost) and 0 <= event.cost < math.inf):
         return "its cost must be a finite, non-negative number"
+    if event.metrics and not all(
+        type(name) is str and _is_number(value) for name, value in event.metrics
+    ):
+        return "its other metrics must be plain numbers by name"
     return None
 
 

@@ -9,7 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rungwise.display.base import Display, Snapshot, WorkerView
+from rungwise.backends.base import WorkerView
+from rungwise.display.base import Display, Snapshot
 from rungwise.display.events import EventDisplay
 from rungwise.display.lines import LineDisplay
 from rungwise.display.quiet import QuietDisplay

@@ -6,28 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from rungwise.backends.base import WorkerView
 from rungwise.views import StudyView
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerView:
-    """One worker.
-
-    Attributes:
-        number: its number.
-        pid: its process, if it has one.
-        trial: the trial it trains, None when it is idle.
-        resource: the last resource reported by its job, or where the job began.
-        until: how far the job may run.
-        since: for how many seconds it has been at this job.
-    """
-
-    number: int
-    pid: int | None = None
-    trial: int | None = None
-    resource: float = 0.0
-    until: float = 0.0
-    since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from rungwise.backends.base import WorkerView
 from rungwise.counterfactual import Saving
-from rungwise.display.base import Snapshot, WorkerView
+from rungwise.display.base import Snapshot
 from rungwise.display.estimate import Left
 from rungwise.display.phrases import describe_draws, describe_saving, describe_scheduler
 from rungwise.formatting import (

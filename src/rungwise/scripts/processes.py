@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rungwise.run import UNWIND
+from rungwise.backends.worker import UNWIND
 
 PATIENCE = 2.0
 """Seconds between asking a script to end (SIGTERM) and ending it (SIGKILL). It is less than the

@@ -15,6 +15,7 @@ from rungwise.core.codec import (
     decision_to_json,
     event_from_json,
     event_to_json,
+    metrics_to_json,
 )
 from rungwise.core.decisions import CONTINUE, NOTED, PAUSE, STOP, WAIT, Decision
 from rungwise.core.events import Event, Reported
@@ -75,7 +76,13 @@ def types_of(study: Study) -> tuple[type, ...]:
 
 def to_text(document: Any) -> str:
     """A document as one line of JSON."""
-    return json.dumps(document, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(document, allow_nan=False, ensure_ascii=False)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 has no bytes for
+            return json.dumps(document, allow_nan=False)
+    return text
 
 
 def entry_to_texts(entry: Entry) -> tuple[str, str]:
@@ -111,9 +118,12 @@ def _event_text(event: Event) -> str:
         numbers = (event.resource, event.value, event.at, event.cost)
         if all(type(n) is int or (type(n) is float and math.isfinite(n)) for n in numbers):
             resource, value, at, cost = numbers
+            metrics = ""
+            if event.metrics:
+                metrics = f', "metrics": {to_text(metrics_to_json(event.metrics))}'
             return (
                 f'{{"kind": "Reported", "job": {event.job}, "resource": {resource!r}, '
-                f'"value": {value!r}, "at": {at!r}, "cost": {cost!r}}}'
+                f'"value": {value!r}, "at": {at!r}, "cost": {cost!r}{metrics}}}'
             )
     return to_text(event_to_json(event))
 

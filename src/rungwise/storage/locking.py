@@ -39,7 +39,7 @@ class FileLock:
 
         Args:
             patience: how many seconds to wait where the holder has died, but something it left
-                behind (see ``backends/keeper.py``) is still cleaning up.
+                behind (see ``backends/watchdog.py``) is still cleaning up.
         """
         deadline = time.monotonic() + patience
         while not self._try():

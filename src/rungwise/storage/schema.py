@@ -27,9 +27,16 @@ def _what_happened_besides(database: sqlite3.Connection) -> None:
     )
 
 
+def _several_studies(database: sqlite3.Connection) -> None:
+    """Version 3: other studies in the same log, retrainings for example, each with a number."""
+    for table in ("study", "entries"):
+        database.execute(f"ALTER TABLE {table} ADD COLUMN part INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
     _first_tables,
     _what_happened_besides,
+    _several_studies,
 )
 """Each brings the file one version further, in one transaction with the record that it has."""
 

@@ -4,6 +4,9 @@ The file is in WAL mode: an entry is one transaction, and once :meth:`SqliteLog.
 returned, killing the process does not lose it. (A power failure may lose the last entries, but
 never leaves half of one.) Others may read while one writes. Entries are chained by checksums, so
 that a file that was edited, cut or damaged is noticed and named; nothing is repaired silently.
+
+A log may hold further studies besides its own (part 0), a retraining of the winner for example.
+All share one sequence of entries and one chain of checksums.
 """
 
 from __future__ import annotations
@@ -82,7 +85,7 @@ class SqliteLog(Closing):
             self._noted = 0 if fresh else self.lock.noted()
             self._database = self._connect(mode)
             try:
-                self._study = self._read_study()
+                self._parts = self._read_parts()
                 self._length, self._checksum = self._tail()
                 self._check_length(self._length)
             except BaseException:
@@ -116,19 +119,25 @@ class SqliteLog(Closing):
         return self._length
 
     def begin(self, study: Study) -> None:
-        if self._study is not None:
+        if self._parts:
             rule = "it holds a study already: take a new file"
             raise InvalidArgumentError("log", str(self.path), rule)
+        self.begin_part(study)
+
+    def begin_part(self, study: Study) -> int:
+        """Keep what a further study is; its number."""
+        part = len(self._parts)
         text = codec.to_text(codec.study_to_json(study))
         with self.transaction() as database:
-            row = (text, checksum_of(text))
-            database.execute("INSERT INTO study (document, checksum) VALUES (?, ?)", row)
-        self._study = study
+            row = (text, checksum_of(text, before=part), part)
+            database.execute("INSERT INTO study (document, checksum, part) VALUES (?, ?, ?)", row)
+            self._parts = [*self._parts, study]
+        return part
 
     @property
     def begun(self) -> bool:
         """Whether a study has been begun in it."""
-        return self._study is not None
+        return bool(self._parts)
 
     @property
     def version(self) -> int:
@@ -137,39 +146,51 @@ class SqliteLog(Closing):
 
     @property
     def study(self) -> Study:
-        if self._study is None:
+        return self.study_of(0)
+
+    def study_of(self, part: int) -> Study:
+        """What a study in it is."""
+        if part >= len(self._parts):
+            self._parts = self._read_parts()  # this is a reader: it was begun since
+        if not self._parts:
             raise InvalidArgumentError("log", str(self.path), "no study has been begun in it")
-        return self._study
+        if not 0 <= part < len(self._parts):
+            raise CorruptLogError(str(self.path), f"its study {part} is missing")
+        return self._parts[part]
 
     def append(self, event: Event, decision: Decision) -> None:
         self.extend([(event, decision)])
 
-    def extend(self, entries: Iterable[Entry]) -> None:
+    def extend(self, entries: Iterable[Entry], *, part: int = 0) -> None:
         length, checksum = self._length, self._checksum
         rows = []
         for entry in entries:
             what, answer = codec.entry_to_texts(entry)
-            checksum = checksum_of(what, answer, before=checksum)
-            rows.append((length, what, answer, checksum))
+            checksum = _chained(what, answer, part, before=checksum)
+            rows.append((length, what, answer, checksum, part))
             length += 1
         with self.transaction() as database:
-            database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", rows)
+            database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", rows)
             self._length, self._checksum = length, checksum
 
-    def read_from(self, start: int = 0) -> Iterator[Entry]:
-        """The entries from a position on; those before it are checked all the same."""
-        checksum = 0
-        query = "SELECT number, event, decision, checksum FROM entries ORDER BY number"
+    def read_from(self, start: int = 0, *, part: int = 0) -> Iterator[Entry]:
+        """The entries of a study from a position on; all others are checked all the same."""
+        checksum, position = 0, 0
+        of = "part" if self.version > 2 else "0"
+        query = f"SELECT number, event, decision, checksum, {of} FROM entries ORDER BY number"  # noqa: S608 - our own words
         with self._reading():
             for expected, row in enumerate(self._database.execute(query)):
-                number, what, answer, stored = row
+                number, what, answer, stored, whose = row
                 if number != expected:
                     raise CorruptLogError(str(self.path), f"entry {expected} is missing")
-                checksum = checksum_of(what, answer, before=checksum)
-                if checksum != stored:
+                checksum = _chained(what, answer, whose, before=checksum)
+                if checksum != stored or type(whose) is not int:
                     raise CorruptLogError(str(self.path), f"entry {number} was altered")
-                if number >= start:
+                if whose != part:
+                    continue
+                if position >= start:
                     yield codec.entry_from_texts(what, answer, f"entry {number} of {self.path}")
+                position += 1
 
     def close(self) -> None:
         """Close the file and let others write to it."""
@@ -244,20 +265,24 @@ class SqliteLog(Closing):
                 # So that the file itself, and not only the -wal file, says that it is ours.
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _read_study(self) -> Study | None:
+    def _read_parts(self) -> list[Study]:
         checked = "checksum" if self.version > 1 else "NULL"
-        found = self.select(f"SELECT document, {checked} FROM study")  # noqa: S608 - our own words
-        if not found:
-            return None
+        part = "part" if self.version > 2 else "0"
+        query = f"SELECT document, {checked}, {part} FROM study ORDER BY 3"  # noqa: S608 - our own words
+        found = self.select(query)
+        studies = []
         with self._reading():
-            ((text, stored),) = found
-            if stored is not None and checksum_of(text) != stored:
-                raise CorruptLogError(str(self.path), "its study was altered")
-            try:
-                return codec.study_from_json(json.loads(text), types=self._types)
-            except (ValueError, RungwiseError) as error:
-                damage = f"its study cannot be read: {error}"
-                raise CorruptLogError(str(self.path), damage) from error
+            for expected, (text, stored, number) in enumerate(found):
+                if number != expected:
+                    raise CorruptLogError(str(self.path), f"its study {expected} is missing")
+                if stored is not None and checksum_of(text, before=number) != stored:
+                    raise CorruptLogError(str(self.path), "its study was altered")
+                try:
+                    studies.append(codec.study_from_json(json.loads(text), types=self._types))
+                except (ValueError, RungwiseError) as error:
+                    damage = f"its study cannot be read: {error}"
+                    raise CorruptLogError(str(self.path), damage) from error
+        return studies
 
     def _tail(self) -> tuple[int, int]:
         query = "SELECT number, checksum FROM entries ORDER BY number DESC LIMIT 1"
@@ -272,7 +297,7 @@ class SqliteLog(Closing):
         if self._depth:
             yield database
             return
-        before = self._length, self._checksum, self._study
+        before = self._length, self._checksum, self._parts
         with self._named():
             database.execute("BEGIN IMMEDIATE")
             self._depth = 1
@@ -284,7 +309,7 @@ class SqliteLog(Closing):
                 # SQLite rolls back by itself when the disk is full.
                 if database.in_transaction:
                     database.execute("ROLLBACK")
-                self._length, self._checksum, self._study = before
+                self._length, self._checksum, self._parts = before
                 raise
             finally:
                 self._depth = 0
@@ -315,6 +340,12 @@ class SqliteLog(Closing):
             raise LogUnavailableError(str(self.path), str(error)) from error
         except sqlite3.DatabaseError as error:
             raise CorruptLogError(str(self.path), str(error)) from error
+
+
+def _chained(what: str, answer: str, part: int, *, before: int) -> int:
+    """The checksum of an entry; that of the log's own study is as it always was."""
+    checksum = checksum_of(what, answer, before=before)
+    return checksum_of(f"part {part}", before=checksum) if part else checksum
 
 
 def _pragma(database: sqlite3.Connection, name: str) -> int:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rungwise.backends.base import Failure
+from rungwise.core.failures import Failure
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, SchemaError
 from rungwise.storage.base import Entry
@@ -67,6 +67,7 @@ class StudyFile(Closing):
     ) -> None:
         self.log = SqliteLog(path, mode=mode, durability=durability, types=types)
         self.path = Path(path)
+        self.main = StudyPart(self, 0)
         self._pending: list[tuple[str, str]] = []
         self._about: About | None = None
 
@@ -95,18 +96,34 @@ class StudyFile(Closing):
             self._note("about", {"version_of_about": ABOUT, **asdict(about)})
             self._flush()
 
-    def extend(self, entries: Iterable[Entry]) -> None:
+    def extend(self, entries: Iterable[Entry], *, part: int = 0) -> None:
         """Keep entries, and with them what was noted since the last ones."""
         if not self._pending:
-            self.log.extend(entries)
+            self.log.extend(entries, part=part)
             return
         with self.log.transaction():
-            self.log.extend(entries)
+            self.log.extend(entries, part=part)
             self._flush()
 
     def read_from(self, start: int = 0) -> Iterator[Entry]:
-        """The entries from a position on."""
+        """The entries of the study itself from a position on."""
         return self.log.read_from(start)
+
+    def begin_retraining(self, study: Study, trial: int) -> StudyPart:
+        """Begin the retraining of a trial: a study of its own in the same log."""
+        with self.log.transaction():
+            part = self.log.begin_part(study)
+            self._note("retraining", {"part": part, "trial": trial})
+            self._flush()
+        return StudyPart(self, part)
+
+    def retrainings(self) -> list[tuple[int, StudyPart]]:
+        """The retrainings that were begun, in order: [(trial, study), …]."""
+        with self._whole("a retraining"):
+            return [
+                (found["trial"], StudyPart(self, found["part"]))
+                for _, found in self._noted("retraining")
+            ]
 
     # -- besides -------------------------------------------------------------------------------
 
@@ -127,26 +144,20 @@ class StudyFile(Closing):
         with self._whole("what it says about its study"):
             return About(**document)
 
-    def note_failure(self, failure: Failure) -> None:
+    def note_failure(self, failure: Failure, *, part: int = 0) -> None:
         """Keep a failure with the next entries."""
-        self._note("failure", asdict(failure))
+        self._note(_failures(part), asdict(failure))
 
-    def note_extras(self, job: int, resource: float, extras: Mapping[str, float]) -> None:
-        """Keep the other metrics of a report with the next entries."""
-        self._note("extras", {"job": job, "resource": resource, "metrics": dict(extras)})
-
-    def note_retrain(self, document: Mapping[str, Any]) -> None:
-        """Keep what came of training the winner in full."""
-        self._note("retrain", document)
-        with self.log.transaction():
-            self._flush()
-
-    def failures(self) -> list[Failure]:
-        """All failures, in order."""
-        return self.outcome()[0]
+    def failures(self, *, part: int = 0) -> list[Failure]:
+        """All failures of a study, in order."""
+        with self._whole("a failure"):
+            return [Failure(**document) for _, document in self._noted(_failures(part))]
 
     def extras(self) -> dict[tuple[int, float], dict[str, float]]:
-        """(job, resource) → the other metrics of that report."""
+        """(job, resource) → the other metrics of that report, as version 0.1.0 kept them.
+
+        Since then they are part of the report itself (:attr:`Reported.metrics`).
+        """
         with self._whole("a metric"):
             return {
                 (found["job"], found["resource"]): found["metrics"]
@@ -154,15 +165,11 @@ class StudyFile(Closing):
             }
 
     def retrains(self) -> list[dict[str, Any]]:
-        """What came of training winners in full, in order."""
-        return self.outcome()[1]
+        """What came of training winners in full, as version 0.1.0 kept it.
 
-    def outcome(self) -> tuple[list[Failure], list[dict[str, Any]]]:
-        """(all failures, what came of training winners in full), from one look at the notes."""
-        found = self._noted("failure", "retrain")
-        with self._whole("a failure"):
-            failures = [Failure(**document) for kind, document in found if kind == "failure"]
-        return failures, [document for kind, document in found if kind == "retrain"]
+        Since then retrainings are studies of their own (:meth:`retrainings`).
+        """
+        return [document for _, document in self._noted("retrain")]
 
     def _note(self, kind: str, document: Mapping[str, Any]) -> None:
         self._pending.append((kind, json.dumps(dict(document))))
@@ -206,6 +213,45 @@ class StudyFile(Closing):
     def close(self) -> None:
         """Close the file and let others write to it."""
         self.log.close()
+
+
+class StudyPart:
+    """One of the studies in a file: its own, or the retraining of a winner.
+
+    Args:
+        file: the file.
+        number: 0 for the study itself.
+    """
+
+    def __init__(self, file: StudyFile, number: int) -> None:
+        self.file = file
+        self.number = number
+
+    @property
+    def study(self) -> Study:
+        """What it is."""
+        return self.file.log.study_of(self.number)
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        """Keep entries."""
+        self.file.extend(entries, part=self.number)
+
+    def read_from(self, start: int = 0) -> Iterator[Entry]:
+        """Its entries from a position on."""
+        return self.file.log.read_from(start, part=self.number)
+
+    def note_failure(self, failure: Failure) -> None:
+        """Keep a failure with the next entries."""
+        self.file.note_failure(failure, part=self.number)
+
+    def failures(self) -> list[Failure]:
+        """All its failures, in order."""
+        return self.file.failures(part=self.number)
+
+
+def _failures(part: int) -> str:
+    """The kind of notes that failures are kept as."""
+    return f"failure of {part}" if part else "failure"
 
 
 def shown(path: Path) -> str:

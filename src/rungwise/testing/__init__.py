@@ -1,7 +1,7 @@
 """Conformance suites to subclass, and stand-ins for tests.
 
-A scheduler, ranking, searcher, log or backend of your own gets all the tests of ours from one
-class in a test module::
+A scheduler, ranking, searcher, log, backend or checkpoint store of your own gets all the tests of
+ours from one class in a test module::
 
     from rungwise.testing import RankingConformance
 
@@ -22,13 +22,21 @@ from rungwise.testing.logs import LogConformance
 from rungwise.testing.rankings import RankingConformance
 from rungwise.testing.schedulers import SchedulerConformance
 from rungwise.testing.searchers import ListHistory, Observation, SearcherConformance
+from rungwise.testing.stores import StoreConformance
+from rungwise.testing.training_backends import (
+    ProcessBackendConformance,
+    TrainingBackendConformance,
+)
 
 __all__ = [
     "BackendConformance",
     "ListHistory",
     "LogConformance",
     "Observation",
+    "ProcessBackendConformance",
     "RankingConformance",
     "SchedulerConformance",
     "SearcherConformance",
+    "StoreConformance",
+    "TrainingBackendConformance",
 ]

@@ -5,28 +5,33 @@ Example::
     class TestMyBackend(BackendConformance):
         def make_backend(self, curves, workers):
             return MyBackend(Playing(curves), workers)
+
+A backend that runs training functions has a larger one, :class:`TrainingBackendConformance` in
+:mod:`rungwise.testing.training_backends`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
-from rungwise.backends.base import Backend, Fact
+from rungwise.backends.base import Backend, WorkerView
+from rungwise.backends.messages import Crashed, Ended, Message, Reported
 from rungwise.benchmarks.generated import power_laws
 from rungwise.benchmarks.table import Table
-from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Decision, Job
+from rungwise.core.decisions import Decision
 from rungwise.core.engine import Engine
-from rungwise.core.events import JobEnded, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.replay import replay
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
 from rungwise.driver import Driver
+from rungwise.policy import Policy
+from rungwise.run import Assignment
 from rungwise.schedulers import ASHA, PASHA
 from rungwise.simulation import simulate
 from rungwise.storage.memory import MemoryLog
@@ -45,51 +50,71 @@ class Witness:
         backend: whom to watch.
 
     Attributes:
-        facts: all that the backend told, in order.
+        said: all that the backend said, in order.
         jobs: all that it was given, by number.
-        answers: what was answered, in order: (job, decision).
+        answers: what was answered, in order: (job, whether to train on).
         clock: what its clock showed, whenever somebody looked.
         most: how many jobs were with it at a time, at most.
     """
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self.facts: list[Fact] = []
-        self.jobs: dict[int, Job] = {}
-        self.answers: list[tuple[int, Decision]] = []
+        self.backend = backend
+        self.said: list[Message] = []
+        self.times: list[float] = []
+        self.jobs: dict[int, Assignment] = {}
+        self.answers: list[tuple[int, bool]] = []
         self.clock: list[float] = []
         self.most = self._running = 0
 
     @property
-    def workers(self) -> int:
-        """How many jobs run at a time."""
-        return self._backend.workers
-
-    @property
     def now(self) -> float:
         """Seconds since the study began."""
-        self.clock.append(self._backend.now)
+        self.clock.append(self.backend.now)
         return self.clock[-1]
 
-    def start(self, job: Job) -> None:
-        """Run a job on a free worker."""
-        self.jobs[job.id] = job
+    def idle(self) -> int:
+        """How many jobs may be started; never more than there are slots free."""
+        return self.backend.idle()
+
+    def start(self, assignment: Assignment) -> None:
+        """Run a job."""
+        assert self.backend.idle() >= 1, "a job is given to a slot that is ready and free"
+        self.jobs[assignment.job] = assignment
         self._running += 1
         self.most = max(self.most, self._running)
-        self._backend.start(job)
+        self.backend.start(assignment)
 
-    def answer(self, job: int, decision: Decision) -> None:
-        """Tell a job what was decided on its report."""
-        self.answers.append((job, decision))
-        self._backend.answer(job, decision)
+    def answer(self, job: int, go_on: bool) -> None:  # noqa: FBT001 - the answer itself
+        """Answer a report."""
+        self.answers.append((job, go_on))
+        self.backend.answer(job, go_on)
 
-    def poll(self) -> Sequence[Fact]:
+    def poll(self) -> Sequence[Message]:
         """What happened since."""
-        facts = self._backend.poll()
-        self.facts += facts
-        self._running -= sum(not isinstance(fact, Reported) for fact in facts)
-        _ = self.now
-        return facts
+        said = self.backend.poll()
+        now = self.now
+        for message in said:
+            self.said.append(message)
+            self.times.append(now)
+            self._running -= isinstance(message, (Ended, Crashed))
+        assert self.backend.now == now, "the clock stands still between two polls"
+        return said
+
+    def ask_to_leave(self, job: int, why: str) -> None:
+        """Unwind a job."""
+        self.backend.ask_to_leave(job, why)
+
+    def wake(self) -> None:
+        """Make poll() return."""
+        self.backend.wake()
+
+    def views(self) -> Sequence[WorkerView]:
+        """The workers."""
+        return self.backend.views()
+
+    def close(self) -> None:
+        """End everything."""
+        self.backend.close()
 
 
 class BackendConformance:
@@ -104,79 +129,121 @@ class BackendConformance:
     def make_backend(self, curves: Curves, workers: int) -> Backend:
         """A backend on which trial k yields ``curves[k][r - 1]`` after resource r = 1, 2, ….
 
-        A trial is trained as far as its curve goes, unless it is told to leave before. If the
-        backend has a ``close`` method it is called in the end.
+        A trial is trained as far as its curve goes, unless it is told to leave before. It is
+        closed in the end.
         """
         raise NotImplementedError
 
     @pytest.fixture(autouse=True)
     def _close_afterwards(self) -> Iterator[None]:
-        self._made: list[Any] = []
+        self._made: list[Backend] = []
         yield
         for backend in self._made:
-            if hasattr(backend, "close"):
-                backend.close()
+            backend.close()
 
     def _new(self, curves: Curves, workers: int) -> Witness:
-        self._made.append(self.make_backend(curves, workers))
-        return Witness(self._made[-1])
+        return self._watched(self.make_backend(curves, workers), workers)
+
+    def _watched(self, backend: Backend, workers: int) -> Witness:
+        """A backend all of whose slots are ready."""
+        self._made.append(backend)
+        witness = Witness(backend)
+        self._until(witness, lambda: witness.idle() == workers)
+        return witness
 
     # -- jobs by hand --------------------------------------------------------------------------
 
-    def test_it_has_as_many_workers_as_it_was_given(self) -> None:
-        """What it says of itself."""
-        assert self._new(_curves(3), 3).workers == 3
+    def test_slots_are_idle_until_they_are_given_a_job(self) -> None:
+        """So many as it was made for; a job takes one, and gives it back when it has left."""
+        backend = self._new(_curves(3), 3)
+        assert len(backend.views()) <= 3
+        backend.start(Assignment(0, 1, {"row": 1}, 0, RESOURCES))
+        assert backend.idle() == 2
+        assert [view.trial for view in backend.views() if view.trial is not None] == [1]
+        self._next(backend)
+        assert backend.idle() == 2
+        backend.answer(0, go_on=False)
+        assert self._next(backend) == [Ended(0)]
+        assert backend.idle() == 3
+        assert all(view.trial is None for view in backend.views())
 
-    def test_an_idle_backend_has_nothing_to_tell(self) -> None:
+    def test_an_idle_backend_has_nothing_to_say(self) -> None:
         """Asking comes back, empty-handed."""
         backend = self._new(_curves(3), 1)
         self._hear_nothing_more(backend)
         assert backend.clock[0] >= 0
 
-    @pytest.mark.parametrize("decision", [PAUSE, STOP], ids=["pause", "stop"])
-    def test_a_job_told_to_leave_ends_once(self, decision: Decision) -> None:
+    def test_a_job_told_to_leave_ends_once(self) -> None:
         """Not before it was told to, and nothing comes after."""
         curves = _curves(2)
         backend = self._new(curves, 1)
-        backend.start(Job(0, 1, {"row": 1}, 0, RESOURCES))
+        backend.start(Assignment(0, 1, {"row": 1}, 0, RESOURCES))
         for resource in (1, 2, 3):
-            (fact,) = self._next(backend)
-            assert replace(fact, at=0.0) == Reported(0, resource, curves[1][resource - 1])
-            backend.answer(0, decision if resource == 3 else CONTINUE)
-        (fact,) = self._next(backend)
-        assert isinstance(fact, JobEnded)
-        assert fact.job == 0
+            assert self._next(backend) == [Reported(0, resource, curves[1][resource - 1])]
+            backend.answer(0, go_on=resource < 3)
+        assert self._next(backend) == [Ended(0)]
+        self._hear_nothing_more(backend)
+
+    def test_jobs_that_are_unknown_or_have_left_are_ignored(self) -> None:
+        """Answers and requests to leave may come too late."""
+        backend = self._new(_curves(2), 1)
+        backend.start(Assignment(0, 1, {"row": 1}, 0, RESOURCES))
+        self._next(backend)
+        backend.answer(0, go_on=False)
+        assert self._next(backend) == [Ended(0)]
+        for job in (0, 17):
+            backend.answer(job, go_on=True)
+            backend.ask_to_leave(job, "too late")
+        self._hear_nothing_more(backend)
+        assert backend.idle() == 1
+
+    def test_a_job_leaves_in_the_middle_when_it_is_asked_to(self) -> None:
+        """Once, and its slot is free again."""
+        backend = self._new(_curves(2), 1)
+        backend.start(Assignment(0, 1, {"row": 1}, 0, RESOURCES))
+        self._next(backend)
+        backend.ask_to_leave(0, "enough")
+        said = list(self._next(backend))
+        while not any(isinstance(message, (Ended, Crashed)) for message in said):
+            said += self._next(backend)
+        assert isinstance(said[-1], (Ended, Crashed))
+        self._until(backend, lambda: backend.idle() == 1)
         self._hear_nothing_more(backend)
 
     def test_a_worker_takes_one_job_after_another(self) -> None:
-        """The next leg of the same trial tells what lies beyond the last one."""
+        """The next job of the same trial reports what lies beyond the last one."""
         curves = _curves(1)
         backend = self._new(curves, 1)
         for number, (start, until) in enumerate([(0, 2), (2, 3), (3, 5)]):
-            backend.start(Job(number, 0, {"row": 0}, start, until))
+            backend.start(Assignment(number, 0, {"row": 0}, start, until, place="trial-0"))
             for resource in range(start + 1, until + 1):
-                (fact,) = self._next(backend)
-                assert replace(fact, at=0.0) == Reported(number, resource, curves[0][resource - 1])
-                backend.answer(number, PAUSE if resource == until else CONTINUE)
-            (fact,) = self._next(backend)
-            assert isinstance(fact, JobEnded)
-            assert fact.job == number
+                value = curves[0][resource - 1]
+                assert self._next_new(backend, start) == Reported(number, resource, value)
+                backend.answer(number, go_on=resource < until)
+            assert self._next_new(backend, start) == Ended(number)
 
     def test_workers_work_side_by_side(self) -> None:
-        """Nobody waits for the end of another's job."""
+        """None waits for the end of another's job."""
         backend = self._new(_curves(3), 3)
         for number in range(3):
-            backend.start(Job(number, number, {"row": number}, 0, RESOURCES))
-        first: set[int] = set()
+            backend.start(Assignment(number, number, {"row": number}, 0, RESOURCES))
+        first: set[int | None] = set()
         while len(first) < 3:
-            first |= {fact.job for fact in self._next(backend)}
-            assert not any(isinstance(fact, JobEnded) for fact in backend.facts)
+            first |= {message.job for message in self._next(backend)}
+            assert not any(isinstance(message, Ended) for message in backend.said)
         for number in range(3):
-            backend.answer(number, PAUSE)
+            backend.answer(number, go_on=False)
         ended: list[int] = []
         while len(ended) < 3:
-            ended += [fact.job for fact in self._next(backend) if isinstance(fact, JobEnded)]
+            ended += [each.job for each in self._next(backend) if isinstance(each, Ended)]
         assert sorted(ended) == [0, 1, 2]
+
+    def test_being_woken_is_harmless(self) -> None:
+        """However often, and whether or not somebody waits."""
+        backend = self._new(_curves(1), 1)
+        for _ in range(1000):
+            backend.wake()
+        self._hear_nothing_more(backend)
 
     # -- whole studies -------------------------------------------------------------------------
 
@@ -190,9 +257,9 @@ class BackendConformance:
         backend, log = driven
         self._reports_come_in_order(backend)
         self._jobs_end_once_and_for_all(backend)
-        self._time_does_not_fall(backend)
-        assert 1 <= backend.most <= backend.workers
-        self._decisions_are_the_engines(backend, log)
+        self._time_does_not_fall(backend, log)
+        assert backend.most >= 1
+        self._decisions_are_the_engines(log)
 
     def test_trials_that_run_on_until_they_are_stopped(self) -> None:
         """The same of the variant for hosts that cannot pause."""
@@ -200,8 +267,8 @@ class BackendConformance:
         backend, log = self._drive(recipe, 9, 1)
         self._reports_come_in_order(backend)
         self._jobs_end_once_and_for_all(backend)
-        self._decisions_are_the_engines(backend, log)
-        assert STOP in [decision for _, decision in backend.answers]
+        self._decisions_are_the_engines(log)
+        assert any(not go_on for _, go_on in backend.answers)
 
     def _drive(self, recipe: Recipe, trials: int, workers: int) -> tuple[Witness, MemoryLog]:
         study = Study(
@@ -209,47 +276,51 @@ class BackendConformance:
         )
         engine, log = Engine(study), MemoryLog(study=study)
         backend = self._new(_curves(trials), workers)
-        Driver(engine, backend, log=log).run()
+        self._workers = workers
+        Driver(engine, backend, log=log, policy=Policy(engine)).run()
         assert engine.ended is not None
+        assert backend.most <= workers
         return backend, log
 
     def _reports_come_in_order(self, backend: Witness) -> None:
         curves = _curves(1 + max(job.trial for job in backend.jobs.values()))
         for job in backend.jobs.values():
-            reports = [
-                (fact.resource, fact.value)
-                for fact in backend.facts
-                if isinstance(fact, Reported) and fact.job == job.id
-            ]
             start = int(job.start)
+            reports = [
+                (message.resource, message.value)
+                for message in backend.said
+                if isinstance(message, Reported)
+                and message.job == job.job
+                and message.resource > start
+            ]
             values = curves[job.trial][start : start + len(reports)]
-            assert reports == list(enumerate(values, start=start + 1)), f"of job {job.id}"
+            assert reports == list(enumerate(values, start=start + 1)), f"of job {job.job}"
 
     def _jobs_end_once_and_for_all(self, backend: Witness) -> None:
-        told = {job: decision for job, decision in backend.answers if decision != CONTINUE}
-        assert len(told) == sum(decision != CONTINUE for _, decision in backend.answers)
+        asked = [job for job, go_on in backend.answers if not go_on]
+        assert len(asked) == len(set(asked))
         for number in backend.jobs:
-            facts = [fact for fact in backend.facts if getattr(fact, "job", None) == number]
-            kinds = [type(fact) for fact in facts]
-            assert kinds.count(JobEnded) == 1, f"job {number}"
-            assert kinds[-1] is JobEnded, f"job {number}"
-            assert set(kinds) == {Reported, JobEnded}, f"job {number}"
-            assert number in told, f"job {number} left before it was told to"
+            kinds = [type(message) for message in backend.said if message.job == number]
+            kinds = [kind for kind in kinds if kind in (Reported, Ended, Crashed)]
+            assert kinds.count(Ended) == 1, f"job {number}"
+            assert kinds[-1] is Ended, f"job {number}"
+            assert set(kinds) == {Reported, Ended}, f"job {number}"
+            assert number in asked, f"job {number} left before it was told to"
 
-    def _time_does_not_fall(self, backend: Witness) -> None:
+    def _time_does_not_fall(self, backend: Witness, log: MemoryLog) -> None:
         assert backend.clock == sorted(backend.clock)
-        times = [fact.at for fact in backend.facts]
+        times = [event.at for event, _ in log.entries]
         assert times == sorted(times)
         assert times[0] >= 0
         assert times[-1] <= backend.clock[-1]
 
-    def _decisions_are_the_engines(self, backend: Witness, log: MemoryLog) -> None:
+    def _decisions_are_the_engines(self, log: MemoryLog) -> None:
         """A replay, a bare engine, and the simulator where there is one order of events only."""
         replay(log.study, log.read_from())
         engine = Engine(log.study)
         again = [engine.handle(event) for event, _ in log.entries]
         assert again == [decision for _, decision in log.entries]
-        if backend.workers == 1:
+        if self._workers == 1:
             trials = len(log.study.initial)
             simulated = MemoryLog()
             table = Table(_curves(trials))
@@ -259,14 +330,30 @@ class BackendConformance:
 
     # -- waiting -------------------------------------------------------------------------------
 
-    def _next(self, backend: Witness) -> Sequence[Fact]:
-        """What the backend tells next, waited for."""
+    def _next(self, backend: Witness) -> Sequence[Message]:
+        """What the backend says next, waited for."""
         deadline = time.monotonic() + self.patience
         while time.monotonic() < deadline:
-            facts = backend.poll()
-            if facts:
-                return facts
+            said = backend.poll()
+            if said:
+                return list(said)
         raise AssertionError(f"nothing was heard of the backend for {self.patience} s")
+
+    def _next_new(self, backend: Witness, start: float) -> Message:
+        """The same, past the ground that a job without a checkpoint covers again."""
+        while True:
+            for message in self._next(backend):
+                if isinstance(message, Reported) and message.resource <= start:
+                    backend.answer(message.job, go_on=True)
+                elif isinstance(message, (Reported, Ended, Crashed)):
+                    return message
+
+    def _until(self, backend: Witness, holds: Callable[[], bool]) -> None:
+        """Poll until something holds; nothing may be said meanwhile."""
+        deadline = time.monotonic() + self.patience
+        while not holds():
+            assert time.monotonic() < deadline, f"it took longer than {self.patience} s"
+            assert len(backend.poll()) == 0
 
     def _hear_nothing_more(self, backend: Witness) -> None:
         for _ in range(IDLE_POLLS):

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from rungwise._version import __version__
 from rungwise.backend_options import SHORT_FORMS, choose_backend
-from rungwise.backends import Local
+from rungwise.backends.base import PreparedBackend
+from rungwise.checkpoints import CheckpointStore
 from rungwise.core.limits import Finish
 from rungwise.core.scheduling import Recipe
 from rungwise.core.study import Study
@@ -30,11 +31,14 @@ from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.tuning import functions
+from rungwise.tuning.brief import Brief
 from rungwise.tuning.plan import differences, limits_of, study_of
 from rungwise.tuning.reading import open_study
+from rungwise.tuning.replaying import fold
 from rungwise.tuning.result import TuningResult
-from rungwise.tuning.session import Crew, Report, Session, fold
+from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.transfer import Files, Transfer
+from rungwise.tuning.tuner import Report, Tuner
 
 CREW = "crew"
 """How many workers there were; kept with the options, since "auto" depends on the machine."""
@@ -153,16 +157,17 @@ def tune(
     )
     shorts = {each.name: given[each.name] for each in SHORT_FORMS}
     options = take(RunOptions, {**given, "backend": choose_backend(backend, shorts)})
-    crew = Crew.of(train, options)
-    _check_finish(asked, len(crew.shares))
-    about = _about(train, metric, crew, open_ended=open_ended, transfer=earlier)
+    _check_checkpoints(options, study)
+    prepared = options.backend.prepare(train)
+    _check_finish(asked, prepared.workers)
+    about = _about(train, metric, options, prepared, open_ended=open_ended, transfer=earlier)
     display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
     types = types_of(asked)
     asked = earlier.applied_to(asked, None if study is None else _path(study), types)
     with _place(study) as path, StudyFile(path, durability=durability, types=types) as file:
-        _begin(file, asked, about)
-        result = _run(file, crew, display, on_report, on_end, kept=study is not None)
+        _begin(file, asked, about, options.store_beside(path))
+        result = _run(file, prepared, options, display, (on_report, on_end), kept=study is not None)
     if study is None:
         weakref.finalize(result, shutil.rmtree, path.parent, ignore_errors=True)
     return result
@@ -201,7 +206,7 @@ def resume(
             check_searcher(held.searcher, held.space)
         if train is None:
             train = functions.find(about.train, str(study))
-        return _run(file, Crew.of(train, chosen), display, on_report, on_end)
+        return _run(file, chosen.backend.prepare(train), chosen, display, (on_report, on_end))
 
 
 def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> TuningResult:
@@ -214,40 +219,54 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
     with open_study(study, types=types) as file:
         engine, clock = fold(file)
         about = file.about
-        failures, retrained = file.outcome()
+        options = _read_options(about, types)
         return TuningResult(
             engine,
             file.path,
             about,
             seconds=clock,
-            failures=failures,
-            retrained=retrained,
-            options=_read_options(about, types),
+            failures=file.failures(),
+            retrained=list_retrained(file, options.store_beside(file.path)),
+            options=options,
             workers=about.options.get(CREW, 1),
         )
 
 
 def _run(
     file: StudyFile,
-    crew: Crew,
+    prepared: PreparedBackend,
+    options: RunOptions,
     display: Display,
-    on_report: Callable[[Report], None] | None,
-    on_end: Callable[[TuningResult], None] | None,
+    callbacks: tuple[Callable[[Report], None] | None, Callable[[TuningResult], None] | None],
     *,
     kept: bool = True,
 ) -> TuningResult:
-    session = Session(file, crew, display=display, on_report=on_report, kept=kept)
-    seconds = session.run()
-    failures, retrained = file.outcome()
+    on_report, on_end = callbacks
+    study, about = file.log.study, file.about
+    tuner = Tuner(
+        file.main,
+        prepared,
+        options,
+        brief=Brief(
+            metric=about.metric,
+            max_resource=None if about.open_ended else study.scheduler.max_resource,
+            seed=study.seed,
+        ),
+        store=options.store_beside(file.path),
+        display=display,
+        on_report=on_report,
+        kept=kept,
+    )
+    seconds = tuner.run()
     result = TuningResult(
-        session.engine,
+        tuner.engine,
         file.path,
-        file.about,
+        about,
         seconds=seconds,
-        failures=failures,
-        retrained=retrained,
-        options=crew.options,
-        workers=len(crew.shares),
+        failures=file.failures(),
+        retrained=list_retrained(file, options.store_beside(file.path)),
+        options=options,
+        workers=prepared.workers,
     )
     if on_end is not None:
         on_end(result)
@@ -261,15 +280,16 @@ def _read_options(about: About, types: Sequence[type]) -> RunOptions:
     except InvalidArgumentError as error:
         if error.argument != "backend":
             raise
-        return RunOptions.read(about.options, {"backend": Local()})
+        others = {name: value for name, value in about.options.items() if name != "backend"}
+        return RunOptions.read(others, {})
 
 
-def _begin(file: StudyFile, asked: Study, about: About) -> None:
+def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) -> None:
     """A fresh file takes the study; one that holds a study must hold the same."""
     if not file.begun:
-        if any(file.folder.glob("trial-*")):
+        if any(place.startswith("trial-") for place in store.places()):
             rule = (
-                f"{shown(file.folder)} holds checkpoints of another study, which is gone: delete "
+                f"{store} holds checkpoints of another study, which is gone: delete "
                 f"that folder, or take another name"
             )
             raise InvalidArgumentError("study", shown(file.path), rule)
@@ -309,15 +329,29 @@ def _path(study: Any) -> Path:
     return path
 
 
-def _about(train: Any, metric: str, crew: Crew, *, open_ended: bool, transfer: Transfer) -> About:
+def _about(
+    train: Any,
+    metric: str,
+    options: RunOptions,
+    prepared: PreparedBackend,
+    *,
+    open_ended: bool,
+    transfer: Transfer,
+) -> About:
     return About(
         metric=metric,
         open_ended=open_ended,
         train=functions.reference(train),
-        options={**crew.options.to_json(), CREW: len(crew.shares), **transfer.record()},
+        options={**options.to_json(), CREW: prepared.workers, **transfer.record()},
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=__version__,
     )
+
+
+def _check_checkpoints(options: RunOptions, study: Any) -> None:
+    if options.checkpoints is not None and study is None:
+        rule = "a study whose checkpoints are kept must be kept itself: give study='name.db'"
+        raise InvalidArgumentError("checkpoints", options.checkpoints, rule)
 
 
 def _check_finish(study: Study, workers: int) -> None:

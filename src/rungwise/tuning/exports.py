@@ -17,7 +17,7 @@ from rungwise.core.events import Reported
 from rungwise.errors import MissingExtraError
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning.session import fold
+from rungwise.tuning.replaying import fold
 from rungwise.views import StudyView
 
 What = Literal["reports", "trials"]
@@ -65,8 +65,8 @@ def _reports(file: StudyFile) -> list[Row]:
     """A row a report, from one pass over the log: another process may be appending to it."""
     reports = _Reports()
     fold(file, reports.take)
-    # Read last, since a report and its other metrics come in one transaction: every report that
-    # was seen has its metrics by now.
+    # Version 0.1.0 kept the other metrics of a report beside it. Read last, since they came in one
+    # transaction: every report that was seen has its metrics by now.
     extras = file.extras()
     metric = file.about.metric
     return [
@@ -79,7 +79,9 @@ def _reports(file: StudyFile) -> list[Row]:
             "decision": decision,
             **{
                 _metric(name): value
-                for name, value in extras.get((event.job, event.resource), {}).items()
+                for name, value in (
+                    event.metrics or extras.get((event.job, event.resource), {}).items()
+                )
             },
             **_config(job.config),
         }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rungwise.errors import InvalidArgumentError
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning.session import fold
+from rungwise.tuning.replaying import fold
 from rungwise.views import StudyView
 
 

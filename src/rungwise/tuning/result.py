@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rungwise import counterfactual
-from rungwise.backends.base import Failure
+from rungwise.backends.shipping import check_function
+from rungwise.checkpoints import CheckpointStore
 from rungwise.core.codec import jsonable
-from rungwise.core.decisions import Job
 from rungwise.core.engine import Engine
+from rungwise.core.failures import Failure
 from rungwise.errors import (
     InvalidArgumentError,
     MissingExtraError,
@@ -20,12 +22,11 @@ from rungwise.errors import (
     RungwiseError,
 )
 from rungwise.storage.codec import types_of
-from rungwise.storage.study_file import About, StudyFile, files_of
+from rungwise.storage.study_file import About, StudyFile
 from rungwise.study_options import RunOptions
-from rungwise.tuning import functions
+from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import trials_of
-from rungwise.tuning.retraining import Retrained, Retraining
-from rungwise.tuning.upkeep import trial_folder
+from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
 from rungwise.views import BestTrial, StudyResult, StudyView
 
 
@@ -36,7 +37,7 @@ class TuningResult(StudyResult):
         path: the study file.
         seconds: how long the study has taken, downtimes not counted.
         failures: what failed, in order, retried or not.
-        retrained: what came of training winners in full, in order, as plain documents.
+        retrained: what came of training winners in full, in order.
         view: the whole study, for reading.
         engine: what took the decisions; the view is enough for nearly everything.
     """
@@ -49,7 +50,7 @@ class TuningResult(StudyResult):
         *,
         seconds: float,
         failures: Sequence[Failure] = (),
-        retrained: Sequence[Mapping[str, Any]] = (),
+        retrained: Sequence[Retrained] = (),
         options: RunOptions | None = None,
         workers: int = 1,
     ) -> None:
@@ -81,8 +82,9 @@ class TuningResult(StudyResult):
         if found is None:
             raise NothingFoundError(str(self.path), [failure.reason for failure in self.failures])
         furthest = self.view.trial(found.trial).resource
-        kept = trial_folder(files_of(self.path), found.trial).latest(at_most=furthest)
-        return replace(found, checkpoint=None if kept is None else kept.path)
+        checkpoints = self._store.trial(trial_place(found.trial))
+        kept = checkpoints.latest(at_most=furthest)
+        return replace(found, checkpoint=None if kept is None else checkpoints.fetch(kept))
 
     def _found(self) -> BestTrial | None:
         return None if self.view.best is None else self.best
@@ -144,8 +146,8 @@ class TuningResult(StudyResult):
         """Train the winner from scratch to the maximum, with ``run.phase == "retrain"``.
 
         One that was begun and not finished, because it failed, was interrupted or was killed, is
-        gone on with from its last checkpoint. One that was finished is trained anew, and what it
-        left is removed.
+        resumed from its last checkpoint. One that was finished is trained again, and its
+        checkpoints are removed.
 
         Args:
             train: the training function.
@@ -165,28 +167,33 @@ class TuningResult(StudyResult):
             rule = f"the study has the trials 0 to {self.trials - 1}"
             raise InvalidArgumentError("trial", trial, rule)
         until = self.goal_of_retraining(resource)
-        functions.check(train)  # before there is a folder
-        with StudyFile(self.path, types=types_of(self.engine.study)) as file:
-            found = Retraining(
-                train,
-                Job(0, number, self.view.trial(number).config, 0, until),
+        check_function(train)  # before the file is opened
+        types, durability = types_of(self.engine.study), self._options.durability
+        with StudyFile(self.path, types=types, durability=durability) as file:
+            retraining = Retraining(
                 file=file,
-                metric=self.metric,
-                seed=self.engine.study.seed,
-                options=self._options,
-                on_report=on_report,
-            ).run(fresh=fresh)
-            self.retrained = tuple(file.retrains())
+                study=self.engine.study,
+                trial=number,
+                config=dict(self.view.trial(number).config),
+                until=until,
+                store=self._store,
+            )
+            found = retraining.run(
+                train, self._options.backend, self._options, fresh=fresh, on_report=on_report
+            )
+            self.retrained = tuple(list_retrained(file, self._store))
         return found
 
-    def goal_of_retraining(self, resource: int | None = None) -> float:
+    @property
+    def _store(self) -> CheckpointStore:
+        return self._options.store_beside(self.path)
+
+    def goal_of_retraining(self, resource: int | None = None) -> int:
         """How far the winner is trained, unless something else is asked for."""
         if resource is not None:
-            if not resource > 0:
-                raise InvalidArgumentError("resource", resource, "it must be above 0")
-            return resource
+            return check_resource(resource)
         maximum = self.view.recipe.max_resource
         if maximum is not None and not self._about.open_ended:
             return maximum
         ceiling = self.view.ceiling
-        return self.max_resource if ceiling is None else ceiling
+        return math.ceil(self.max_resource if ceiling is None else ceiling)

@@ -1,42 +1,34 @@
 """Phase 2 of the paper: the winner is trained from scratch, to the maximum.
 
-::
-
-    digits.db.files/
-      retrain-00007-to-243/
-        progress.jsonl                   what was reported, a line each: written before it counts
-        checkpoints/, output.log         as of any trial
-
-A retraining that was begun and not finished is gone on with from its folder, whatever ended it.
+A retraining is a study of one trial, in the same file and through the same tuner: it survives what
+any study survives, and one that was begun and not finished goes on where it was.
 """
 
 from __future__ import annotations
 
-import errno
-import json
-import math
-import os
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rungwise.backends import hardware, local
-from rungwise.backends.base import Failure
-from rungwise.checkpoints import TrialFolder, resource_text
-from rungwise.core.decisions import CONTINUE, PAUSE, Job
-from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
-from rungwise.errors import LogUnavailableError, RetrainingError, StudyInterrupted
-from rungwise.storage.study_file import StudyFile
+from rungwise.backends.base import BackendRecipe
+from rungwise.checkpoints import CheckpointStore, resource_text
+from rungwise.core.checks import whole
+from rungwise.core.engine import Engine
+from rungwise.core.events import JobRequested, Reported
+from rungwise.core.limits import Limits
+from rungwise.core.study import Study
+from rungwise.display.quiet import QuietDisplay
+from rungwise.errors import RetrainingError, StudyInterrupted
+from rungwise.schedulers import FixedResource
+from rungwise.storage.study_file import StudyFile, StudyPart, shown
 from rungwise.study_options import RunOptions
-from rungwise.tuning import functions
-from rungwise.tuning.interrupts import graceful
-from rungwise.tuning.session import leg_of
-
-GONE = "gone-"
-"""The beginning of the name of a folder that is being removed."""
+from rungwise.tuning.brief import Brief
+from rungwise.tuning.old_progress import read_progress
+from rungwise.tuning.replaying import fold
+from rungwise.tuning.tuner import Report, Tuner
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,306 +62,181 @@ class Retrained:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A report, as a line of the progress file."""
-
-    resource: float
-    value: float
-    metrics: Mapping[str, float]
-    seconds: float
-
-
-class Progress:
-    """How far a retraining has got, in a file: what it is, its reports, and its end.
-
-    Lines that cannot be read, a torn last one for example, are dropped with all after them: they
-    were never acknowledged, and what they told is trained again.
-
-    Args:
-        folder: the folder of the retraining.
-        identity: what is trained; a folder that holds something else is of no use.
-        sync: whether every line must survive a power failure.
+class Retraining:
+    """One configuration of a study, to be trained in full.
 
     Attributes:
-        marks: the reports, in order.
-        finished: whether its result was kept.
+        file: the study file, open for writing.
+        study: the study that found the configuration.
+        trial: its trial.
+        config: the configuration.
+        until: how far it is trained.
+        store: where checkpoints are kept.
     """
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], *, sync: bool = False) -> None:
-        self.folder = folder
-        self._path = folder / "progress.jsonl"
-        self._identity = json.loads(json.dumps(dict(identity)))
-        self._sync = sync
-        self.marks: list[Mark] = []
-        self.finished = False
+    file: StudyFile
+    study: Study
+    trial: int
+    config: Mapping[str, Any]
+    until: int
+    store: CheckpointStore
 
-    @property
-    def reached(self) -> float:
-        """The furthest resource that was reported."""
-        return self.marks[-1].resource if self.marks else 0
-
-    @property
-    def seconds(self) -> float:
-        """How long it took to get there."""
-        return self.marks[-1].seconds if self.marks else 0.0
-
-    def take_up(self, *, fresh: bool) -> None:
-        """Read what there is, or begin anew: if asked to, and where there is nothing to go on with.
-
-        Args:
-            fresh: begin anew in any case.
-        """
-        try:
-            if fresh or not self._read() or self.finished:
-                self._begin()
-        except OSError as error:
-            raise LogUnavailableError(str(self._path), str(error)) from error
-
-    def add(self, mark: Mark) -> None:
-        """Keep a report."""
-        self._append(asdict(mark))
-        self.marks.append(mark)
-
-    def finish(self) -> None:
-        """Keep that the result was kept: who asks again wants another."""
-        self._append({"finished": True})
-        self.finished = True
-
-    def _begin(self) -> None:
-        self.marks, self.finished = [], False
-        # Renamed first: a folder that is half removed must not look like one to go on with.
-        doomed = self.folder.with_name(GONE + self.folder.name)
-        shutil.rmtree(doomed, ignore_errors=True)
-        if self.folder.exists():
-            self.folder.rename(doomed)
-            shutil.rmtree(doomed, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        self._append(self._identity)
-
-    def _read(self) -> bool:
-        """Read the file; whether it is of this retraining."""
-        try:
-            first, *lines = self._path.read_bytes().splitlines(keepends=True)
-        except (FileNotFoundError, ValueError):  # there is none, or nothing in it
-            return False
-        if _document(first) != self._identity:
-            return False
-        whole = len(first)
-        for line in lines:
-            document = _document(line)
-            if document == {"finished": True}:
-                self.finished = True
-                return True
-            mark = _mark(document, after=self.reached)
-            if mark is None:
-                os.truncate(self._path, whole)  # the next line must not be glued to it
-                return True
-            self.marks.append(mark)
-            whole += len(line)
-        return True
-
-    def _append(self, document: Mapping[str, Any]) -> None:
-        line = json.dumps(document).encode() + b"\n"
-        try:
-            with self._path.open("ab", buffering=0) as file:
-                if file.write(line) < len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
-                if self._sync:
-                    os.fsync(file.fileno())
-        except OSError as error:
-            raise LogUnavailableError(str(self._path), str(error)) from error
-
-
-def _document(line: bytes) -> Any:
-    """What a line holds; None if it is not whole."""
-    try:
-        return json.loads(line) if line.endswith(b"\n") else None
-    except ValueError:
-        return None
-
-
-def _mark(document: Any, *, after: float) -> Mark | None:
-    try:
-        mark = Mark(**document)
-        sound = mark.resource > after and math.isfinite(mark.value) and mark.seconds >= 0
-        return mark if sound and isinstance(mark.metrics, dict) else None
-    except TypeError:
-        return None
-
-
-class Retraining:
-    """Trains one configuration in one worker.
-
-    Args:
-        train: the training function; it sees ``run.phase == "retrain"``.
-        job: the configuration and how far to train.
-        file: the study, open for writing: its folder is used, and the result is kept in it.
-        metric: the name of the metric.
-        seed: of the study.
-        options: how to run it; ``trial_timeout`` is for one leg of a trial, not for all of it.
-        on_report: called with (resource, value) after every new report.
-    """
-
-    def __init__(
+    def run(
         self,
         train: Any,
-        job: Job,
-        *,
-        file: StudyFile,
-        metric: str,
-        seed: int,
+        backend: BackendRecipe,
         options: RunOptions,
+        *,
+        fresh: bool = False,
         on_report: Callable[[float, float], None] | None = None,
-    ) -> None:
-        functions.check(train)
-        self._job = job
-        self._file = file
-        self._metric = metric
-        self._seed = seed
-        self._options = options
-        self._on_report = on_report
-        self._function = functions.pack(train)
-        self._folder = file.folder / f"retrain-{job.trial:05d}-to-{resource_text(job.until)}"
-        self._progress = Progress(
-            self._folder,
-            {"trial": job.trial, "config": dict(job.config), "metric": metric, "seed": seed},
-            sync=options.durability == "full",
-        )
-        self._told: dict[float, Mapping[str, float]] = {}
-        self._last: Failure | None = None
-        self._attempts = 0
-        self._interrupted = False
-
-    def run(self, *, fresh: bool = False) -> Retrained:
+    ) -> Retrained:
         """Train to the end, from where it was left if it was begun before.
 
         Args:
+            train: the training function; it sees ``run.phase == "retrain"``.
+            backend: where; it is given one job.
+            options: how to run it; ``trial_timeout`` is for one job of a trial, not for all of it.
             fresh: from scratch in any case.
+            on_report: called with (resource, value) after every new report.
 
         Raises:
             RetrainingError: it failed more often than the options allow.
             StudyInterrupted: after Ctrl-C or SIGTERM; everything reported is kept.
         """
-        self._progress.take_up(fresh=fresh)
-        seconds = self._progress.seconds
-        if self._progress.reached < self._job.until:  # else it died before the result was kept
-            seconds = self._work()
-        if not self._progress.marks:
-            raise RetrainingError(self._job.trial, "it returned without a report", "")
-        found = self._result(seconds)
-        self._file.note_retrain(found.to_json())
-        with suppress(LogUnavailableError):  # a full disk: asked again, it is told again
-            self._progress.finish()
+        prepared = backend.single().prepare(train)
+        part = None if fresh else self._find_unfinished()
+        if part is None:
+            part = self._begin()
+        tuner = Tuner(
+            part,
+            prepared,
+            replace(options, keep="all", checkpoint_quota=None, trial_timeout=None),
+            brief=Brief(
+                metric=self.file.about.metric,
+                max_resource=self.until,
+                seed=self.study.seed,
+                phase="retrain",
+                retrained=self.trial,
+                place=self._place,
+            ),
+            store=self.store,
+            display=QuietDisplay(),
+            on_report=None if on_report is None else _pass_on(on_report),
+            hint=self._hint,
+        )
+        try:
+            tuner.run()
+        except StudyInterrupted:
+            if not self._is_complete(tuner.engine, part):
+                raise
+        found = describe_retraining(self.trial, part, self.store)
+        if found is None:
+            raise RetrainingError(self.trial, "it returned without a report", "")
         return found
 
-    def _result(self, seconds: float) -> Retrained:
-        last = self._progress.marks[-1]
-        kept = TrialFolder(self._folder).latest(at_most=last.resource)
-        return Retrained(
-            trial=self._job.trial,
-            config=self._job.config,
-            value=last.value,
-            resource=last.resource,
-            metrics=dict(last.metrics),
-            curve=[(mark.resource, mark.value) for mark in self._progress.marks],
-            seconds=seconds,
-            checkpoint=None if kept is None else kept.path,
+    def _as_study(self) -> Study:
+        return Study(
+            FixedResource(self.until),
+            Limits(trials=1),
+            goal=self.study.goal,
+            initial=[self.config],
+            seed=self.study.seed,
         )
 
-    def _work(self) -> float:
-        """Train what is missing; how many seconds it has taken in all."""
-        backend = local.LocalBackend(
-            self._function, self._hooks(), self._worker_options(), since=self._progress.seconds
+    def _begin(self) -> StudyPart:
+        """Begin a new one; what is left of one that came before goes."""
+        self.store.trial(self._place()).evict()
+        shutil.rmtree(self.file.folder / self._place(), ignore_errors=True)
+        return self.file.begin_retraining(self._as_study(), self.trial)
+
+    def _find_unfinished(self) -> StudyPart | None:
+        """The last retraining of this configuration as far as this, if it has not ended."""
+        wanted = self._as_study()
+        for trial, part in reversed(self.file.retrainings()):
+            if trial == self.trial and part.study == wanted:
+                engine, _ = fold(part)
+                return part if engine.ended is None else None
+        entries = read_progress(
+            self.file.folder / self._place() / "progress.jsonl",
+            wanted,
+            {"trial": self.trial, "metric": self.file.about.metric},
         )
+        if not entries:
+            return None
+        part = self.file.begin_retraining(wanted, self.trial)
+        part.extend(entries)
+        return part
 
-        def interrupt() -> None:
-            self._interrupted = True
-            backend.recall()
-            backend.wake()
+    def _place(self, trial: int = 0) -> str:  # noqa: ARG002 - there is one
+        return retraining_place(self.trial, self.until)
 
-        try:
-            with graceful(interrupt):
-                ended = self._train(backend)
-        except KeyboardInterrupt:
-            raise StudyInterrupted(self._how_to_go_on()) from None
-        finally:
-            seconds = backend.now
-            backend.close()
-        if not ended:
-            raise StudyInterrupted(self._how_to_go_on())
-        return seconds
+    def _is_complete(self, engine: Engine, part: StudyPart) -> bool:
+        """Whether an interrupt came so late that all was trained; if so, that is kept."""
+        if not engine.trials or engine.trials[0].resource < self.until or engine.open_jobs:
+            return False
+        _, clock = fold(part)
+        event = JobRequested(clock)
+        part.extend([(event, engine.handle(event))])
+        return engine.ended is not None
 
-    def _hooks(self) -> local.Hooks:
-        return local.Hooks(
-            leg=lambda job: leg_of(
-                job,
-                metric=self._metric,
-                maximum=self._job.until,
-                seed=self._seed,
-                folder=str(self._folder.absolute()),
-                phase="retrain",
-                durable=self._options.durability == "full",
-            ),
-            may_retry=self._may_retry,
-            extras=self._extras,
-        )
-
-    def _worker_options(self) -> local.Options:
-        given = getattr(self._options.backend, "gpus_per_worker", None)
-        # Whole GPUs were shared out among several workers; here is one, and it may have them all.
-        share = None if given is None or given >= 1 else min(given, len(hardware.gpus()))
-        return local.Options(
-            shares=hardware.share_out(1, share),
-            preload=getattr(self._options.backend, "preload", ()),
-            report_timeout=self._options.report_timeout,
-            grace=self._options.grace,
-            inherit=self._file.held_open,
-        )
-
-    def _train(self, backend: local.LocalBackend) -> bool:
-        """Whether it came to its end, and not to an interrupt."""
-        self._start(backend)
-        while True:
-            for fact in backend.poll():
-                if isinstance(fact, Reported):
-                    self._reported(fact, backend)
-                elif isinstance(fact, JobLost):
-                    if self._interrupted:
-                        return False
-                    self._start(backend)
-                elif isinstance(fact, JobFailed):
-                    trace = "" if self._last is None else self._last.trace or self._last.output
-                    raise RetrainingError(self._job.trial, fact.reason, trace)
-                elif isinstance(fact, JobEnded):
-                    return True
-
-    def _start(self, backend: local.LocalBackend) -> None:
-        backend.start(replace(self._job, start=self._progress.reached))
-
-    def _reported(self, fact: Reported, backend: local.LocalBackend) -> None:
-        metrics = self._told.pop(fact.resource, {})
-        # After an interrupt, known reports come as well, so that the job can be told to leave.
-        new = fact.resource > self._progress.reached
-        if new:
-            self._attempts = 0
-            self._progress.add(Mark(fact.resource, fact.value, dict(metrics), fact.at))
-        backend.answer(fact.job, CONTINUE if fact.resource < self._job.until else PAUSE)
-        if new and self._on_report is not None:
-            self._on_report(fact.resource, fact.value)
-
-    def _may_retry(self, failure: Failure) -> bool:
-        self._attempts += 1
-        self._last = failure
-        return self._attempts <= self._options.retries
-
-    def _extras(self, job: int, resource: float, extras: Mapping[str, float]) -> None:  # noqa: ARG002
-        self._told[resource] = extras
-
-    def _how_to_go_on(self) -> str:
-        job, reached = self._job, self._progress.reached
-        until = resource_text(job.until)
+    def _hint(self, engine: Engine) -> str:
+        reached = engine.trials[0].resource if engine.trials else 0
+        name = shown(self.file.path)
         return (
-            f"Interrupted: trial {job.trial} was retrained to {reached:g} of {job.until:g}, which "
-            f"is kept in {self._folder}. Go on by calling retrain() as before, or with: "
-            f"rungwise retrain {self._file.path} --trial {job.trial} --resource {until}"
+            f"Interrupted: trial {self.trial} was retrained to {reached:g} of {self.until}, which "
+            f"is kept in {name}. Go on by calling retrain() as before, or with: rungwise retrain "
+            f"{shlex.quote(name)} --trial {self.trial} --resource {self.until}"
         )
+
+
+def retraining_place(trial: int, until: float) -> str:
+    """Where in a checkpoint store the retraining of a trial keeps its files."""
+    return f"retrain-{trial:05d}-to-{resource_text(until)}"
+
+
+def describe_retraining(trial: int, part: StudyPart, store: CheckpointStore) -> Retrained | None:
+    """What came of a retraining; None without a report, or while it has not ended."""
+    engine, seconds = fold(part)
+    if engine.ended is None or not engine.reports or engine.trials[0].note:
+        return None
+    reports = [event for event, _ in part.read_from() if isinstance(event, Reported)]
+    furthest = engine.trials[0]
+    last = next(event for event in reports if event.resource == furthest.resource)
+    sign = 1.0 if part.study.goal == "min" else -1.0
+    until = part.study.scheduler.max_resource
+    assert until is not None
+    checkpoints = store.trial(retraining_place(trial, until))
+    kept = checkpoints.latest(at_most=last.resource)
+    pairs = zip(furthest.resources, furthest.losses, strict=True)
+    return Retrained(
+        trial=trial,
+        config=dict(furthest.config),
+        value=last.value,
+        resource=last.resource,
+        metrics=dict(last.metrics),
+        curve=[(resource, sign * loss) for resource, loss in pairs],
+        seconds=seconds,
+        checkpoint=None if kept is None else checkpoints.fetch(kept),
+    )
+
+
+def list_retrained(file: StudyFile, store: CheckpointStore) -> list[Retrained]:
+    """What came of the retrainings in a study file that have ended, in order."""
+    old = [Retrained(**_of_version_0_1_0(found)) for found in file.retrains()]
+    new = [describe_retraining(trial, part, store) for trial, part in file.retrainings()]
+    return old + [found for found in new if found is not None]
+
+
+def _of_version_0_1_0(document: Mapping[str, Any]) -> dict[str, Any]:
+    place = document["checkpoint"]
+    curve = [(resource, value) for resource, value in document["curve"]]
+    return {**document, "curve": curve, "checkpoint": None if place is None else Path(place)}
+
+
+def _pass_on(on_report: Callable[[float, float], None]) -> Callable[[Report], None]:
+    return lambda report: on_report(report.resource, report.value)
+
+
+def check_resource(resource: Any) -> int:
+    """How far to retrain."""
+    return whole("resource", resource, at_least=1)

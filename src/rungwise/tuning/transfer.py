@@ -19,7 +19,7 @@ from rungwise.errors import InvalidArgumentError, SpaceError, Told
 from rungwise.schedulers import Rush
 from rungwise.space import Space
 from rungwise.storage.study_file import StudyFile, shown
-from rungwise.tuning.session import fold
+from rungwise.tuning.replaying import fold
 from rungwise.views import leaderboard
 
 LEADERS = 4

@@ -1,8 +1,9 @@
 """A small process that outlives the tuner by a moment, to end what the tuner has started.
 
-When a tuner is killed it cannot stop its workers. The keeper can: it hears of every worker's
+When a tuner is killed it cannot stop its workers. The watchdog can: it hears of every worker's
 process group, and when the tuner's end of its pipe closes, for whatever reason, it kills them
-all. It inherits the lock of the study file, so that nobody takes the study up before that is done.
+all. It inherits the lock of the study file, so that no other tuner resumes the study before that
+is done.
 
 It is run as a script and imports nothing of rungwise: it must be there in no time.
 """
@@ -16,8 +17,8 @@ import sys
 import time
 from contextlib import suppress
 
-LINGER = 8.0
-"""Seconds that killed processes have to be gone; whoever waits for the lock waits longer."""
+LONGEST = 8.0
+"""Seconds that killed processes have to be gone; who waits for the lock waits longer."""
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def main() -> None:
         with suppress(ProcessLookupError, PermissionError):  # gone already
             os.killpg(group, signal.SIGKILL)
     # A kill is an order, not the deed: a process that frees a GPU takes its time to die.
-    deadline = time.monotonic() + LINGER
+    deadline = time.monotonic() + LONGEST
     while not all(map(_gone, groups)) and time.monotonic() < deadline:
         time.sleep(0.01)
     for folder in sys.argv[1:]:

@@ -1,4 +1,4 @@
-"""Checkpoints on disk: a folder a trial, in it a folder a checkpoint, whole or not there at all.
+"""Checkpoints in a folder, local or shared: one folder per trial, in it one per checkpoint.
 
 ::
 
@@ -9,38 +9,67 @@
         output.log                       the last of what the trial printed
 
 A checkpoint is committed by renaming its folder, which the file system does at once or not at
-all. The one before it is kept until the study has taken in a report as far as the new one: a leg
-must never start beyond what was reported, or the report in between would be lost.
+all: it is there whole or not at all. The one before it is kept until the study has taken in a
+report as far as the new one: a job must never start beyond what was reported, or the report in
+between would be lost.
 """
 
 from __future__ import annotations
 
-import errno
+import math
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from rungwise.core.checks import whole
-from rungwise.errors import InvalidArgumentError
+from rungwise.checkpoints.base import Checkpoint
+from rungwise.checkpoints.disk import size_of
 
 WRITING = ".writing-"
-_NAME = re.compile(r"at-(?P<resource>[0-9.e+-]+)-job-(?P<job>\d+)-(?P<number>\d+)")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_NEARLY_NOTHING = 64 * 1024
+_NAME = re.compile(
+    r"at-(?P<resource>\d+(\.\d+)?(e[+-]?\d+)?)-job-(?P<job>\d+)-(?P<number>\d+)", re.ASCII
+)
 
 
-@dataclass(frozen=True, order=True)
-class Checkpoint:
-    """A committed checkpoint; later ones are greater."""
+@dataclass(frozen=True, slots=True)
+class FolderStore:
+    """A folder that every worker can reach: on this machine's disk, or on a shared one (NFS).
 
-    resource: float
-    job: int
-    number: int
-    path: Path
+    Args:
+        path: the folder; it is made when it is first written to.
+        durable: whether checkpoints must survive a power failure.
+    """
+
+    path: str
+    durable: bool = False
+
+    def __str__(self) -> str:
+        return self.path
+
+    def trial(self, place: str) -> TrialFolder:
+        """The folder of a place in it."""
+        return TrialFolder(Path(self.path, place), durable=self.durable)
+
+    def places(self) -> Iterator[str]:
+        """The names of its folders."""
+        try:
+            found = sorted(os.scandir(self.path), key=lambda entry: entry.name)
+        except FileNotFoundError:
+            return
+        yield from (entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {"type": "FolderStore", "path": self.path, "durable": self.durable}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> FolderStore:
+        """The store that :meth:`to_json` described."""
+        return cls(str(document["path"]), bool(document["durable"]))
 
 
 class TrialFolder:
@@ -60,6 +89,19 @@ class TrialFolder:
     def output(self) -> Path:
         """Where the last of what the trial printed is kept."""
         return self.path / "output.log"
+
+    @property
+    def folder(self) -> Path:
+        """For anything else that the trial writes."""
+        return self.path
+
+    def fetch(self, checkpoint: Checkpoint) -> Path:
+        """Where it is: a folder can be read as it is."""
+        return checkpoint.path
+
+    def size(self) -> int:
+        """How many bytes its checkpoints take."""
+        return size_of(self._checkpoints)
 
     def committed(self) -> list[Checkpoint]:
         """The checkpoints there are, the earliest first."""
@@ -102,28 +144,38 @@ class TrialFolder:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    def prune(self, *, reported: float) -> None:
+    def prune(self, *, reported: float, newest: tuple[int, int] | None = None) -> None:
         """Keep the last checkpoint up to what was reported, and the one written last."""
         found = self.committed()
-        needed = [checkpoint for checkpoint in found if checkpoint.resource <= reported][-1:]
-        # Not the furthest: that may be of a leg that died before it could report as far.
-        newest = max(
-            found, key=lambda checkpoint: (checkpoint.job, checkpoint.number), default=None
-        )
-        for checkpoint in found:
-            if checkpoint not in needed and checkpoint != newest:
-                discard(checkpoint.path)
+        needed = [each for each in found if each.resource <= reported][-1:]
+        written = sorted(found, key=lambda each: (each.job, each.number))
+        # Not the furthest: that may be of a job that died before it could report as far.
+        recent = written[-1:]
+        if newest is not None:
+            recent = [each for each in written if (each.job, each.number) >= newest] or recent
+        for each in found:
+            if each not in needed and each not in recent:
+                discard(each.path)
 
-    def sweep(self) -> None:
-        """Remove what jobs that died were in the middle of writing."""
+    def sweep(self, *, up_to: float = math.inf) -> None:
+        """Remove what jobs that died were in the middle of writing.
+
+        Args:
+            up_to: the last job that died; later ones may be writing now.
+        """
         for folder in self._checkpoints.glob(f"{WRITING}*"):
-            shutil.rmtree(folder, ignore_errors=True)
+            found = _NAME.fullmatch(folder.name.removeprefix(WRITING))
+            if found is None or int(found["job"]) <= up_to:
+                shutil.rmtree(folder, ignore_errors=True)
 
-    def clear(self) -> None:
-        """Remove all checkpoints."""
+    def evict(self) -> None:
+        """Remove all checkpoints, and the folders that are empty then."""
         for checkpoint in self.committed():
             discard(checkpoint.path)
         self.sweep()
+        with suppress(OSError):  # there is something else in it, or somebody was faster
+            self._checkpoints.rmdir()
+            self.path.rmdir()
 
 
 def flush(folder: Path) -> None:
@@ -144,53 +196,12 @@ def _flush_one(path: Path) -> None:
 
 def discard(folder: Path) -> None:
     """Remove a checkpoint: first it ceases to be one, then its contents go."""
-    doomed = folder.with_name(f"{WRITING}gone-{folder.name}")
+    removed = folder.with_name(f"{WRITING}gone-{folder.name}")
     try:
-        folder.rename(doomed)
+        folder.rename(removed)
     except FileNotFoundError:
         return
-    shutil.rmtree(doomed, ignore_errors=True)
-
-
-def size_of(folder: Path) -> int:
-    """How many bytes the files in a folder hold."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with suppress(FileNotFoundError):
-                total += Path(place, name).lstat().st_size
-    return total
-
-
-def means_full_disk(error: BaseException, folder: Path) -> bool:
-    """Whether an exception was raised because the disk is full."""
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return True
-    # Libraries written in C++ raise errors of their own; then the disk itself is asked.
-    if not isinstance(error, Exception):
-        return False
-    try:
-        return shutil.disk_usage(folder).free < _NEARLY_NOTHING
-    except OSError:
-        return False
-
-
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-
-
-def bytes_of(name: str, value: object) -> int:
-    """A number of bytes from a number or from text such as ``"20GB"`` or ``"512 MiB"``."""
-    rule = "it must be a number of bytes, or text such as '20GB' or '512MiB'"
-    if isinstance(value, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
-        if found is None or found[2].upper() not in _UNITS:
-            raise InvalidArgumentError(name, value, rule)
-        return int(float(found[1]) * _UNITS[found[2].upper()])
-    try:
-        return whole(name, value, at_least=0)
-    except InvalidArgumentError:
-        raise InvalidArgumentError(name, value, rule) from None
+    shutil.rmtree(removed, ignore_errors=True)
 
 
 def resource_text(resource: float) -> str:

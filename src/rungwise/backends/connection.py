@@ -1,0 +1,78 @@
+"""The tuner's end of the socket to a worker: lines of JSON, and nothing that waits.
+
+What the socket cannot take at once (a large configuration, a large function) is kept and sent when
+there is room, so that a worker that is slow to read never holds up the others.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+CHUNK = 256 * 1024
+"""How many bytes are read at a time."""
+
+
+class Connection:
+    """A socket to a worker.
+
+    Args:
+        connected: the socket.
+    """
+
+    def __init__(self, connected: socket.socket) -> None:
+        self.socket = connected
+        connected.setblocking(False)
+        self._incoming = b""
+        self._outgoing = bytearray()
+        self.broken = False
+
+    def send(self, message: Any, payload: bytes = b"") -> None:
+        """Send a message, and bytes after it; what cannot be sent now is sent by :meth:`flush`."""
+        data = json.dumps(message).encode() + b"\n" + payload
+        if self._outgoing:
+            self._outgoing += data
+            return
+        sent = self._write(data)
+        if sent < len(data):
+            self._outgoing += memoryview(data)[sent:]
+
+    def flush(self) -> None:
+        """Send more of what is waiting."""
+        sent = self._write(memoryview(self._outgoing)[:CHUNK].tobytes())
+        del self._outgoing[:sent]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is anything to flush."""
+        return bool(self._outgoing) and not self.broken
+
+    def _write(self, data: bytes) -> int:
+        if self.broken:
+            return 0
+        try:
+            return self.socket.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self.broken = True  # it is dead, which is heard soon enough
+            return 0
+
+    def receive(self) -> list[Any] | None:
+        """The messages that have arrived; None when the other end is gone."""
+        try:
+            read = self.socket.recv(CHUNK)
+        except BlockingIOError:
+            return []
+        except OSError:
+            return None
+        if not read:
+            return None
+        *lines, self._incoming = (self._incoming + read).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.broken = True
+        self.socket.close()

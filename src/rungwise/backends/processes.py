@@ -1,0 +1,211 @@
+"""Worker processes on this machine: how they are started, and ended whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from rungwise.backends import watchdog
+from rungwise.backends.hardware import environment
+from rungwise.backends.worker import UNWIND
+
+CLOSING_TIME = 1.0
+"""Seconds that a process which has closed its socket has left to end by itself."""
+
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[4]); "
+    "from rungwise.backends.worker import main; main(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
+)
+
+
+class Watchdog:
+    """The tuner's end of the process that ends all workers when the tuner is gone.
+
+    Args:
+        locks: file descriptors that it holds until no worker is left.
+        temporary: folders that it removes then.
+        on_notice: called when it had to be replaced.
+        patience: seconds that it has to end.
+    """
+
+    def __init__(
+        self,
+        locks: Sequence[int],
+        temporary: Sequence[str],
+        on_notice: Callable[[str], None],
+        patience: float,
+    ) -> None:
+        self._locks, self._temporary = locks, temporary
+        self._on_notice = on_notice
+        self._patience = patience
+        self._watched: set[int] = set()
+        self._process = self._start()
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    def watch(self, group: int) -> None:
+        """End this process group when the tuner is gone."""
+        self._watched.add(group)
+        self._tell(f"+{group}")
+
+    def forget(self, group: int) -> None:
+        """The process group is gone."""
+        self._watched.discard(group)
+        self._tell(f"-{group}")
+
+    def close(self) -> None:
+        """All is in order: let it end."""
+        # Told, and not only by the end of its pipe: a process that was forked from this one
+        # meanwhile may hold the other end for as long as it likes.
+        with suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.write(".\n")
+                self._process.stdin.close()
+        try:
+            self._process.wait(timeout=self._patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter
+            [sys.executable, "-S", "-E", str(Path(watchdog.__file__)), *self._temporary],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            pass_fds=list(self._locks),
+            start_new_session=True,
+        )
+
+    def _tell(self, line: str) -> None:
+        try:
+            if self._process.stdin is not None:
+                self._process.stdin.write(line + "\n")
+                self._process.stdin.flush()
+        except OSError:  # somebody killed it; workers still end with the tuner's sockets
+            self._on_notice("the process that would clean up after a crash was killed")
+            with suppress(OSError):
+                if self._process.stdin is not None:
+                    self._process.stdin.close()
+            self._process.wait()
+            self._process = self._start()
+            for group in self._watched:
+                self._tell(f"+{group}")
+
+
+class ProcessHandle:
+    """A worker process on this machine, the leader of a process group of its own.
+
+    Args:
+        number: its slot.
+        share: its own environment variables.
+        watchdog: ends it if the tuner is killed.
+    """
+
+    def __init__(self, number: int, share: Mapping[str, str], watchdog: Watchdog) -> None:
+        ours, theirs = socket.socketpair()
+        output, theirs_output = os.pipe()
+        # An inherited descriptor needs no token: nobody else has it.
+        address = (f"fd:{theirs.fileno()}", "", str(number))
+        try:
+            path = json.dumps([str(place) for place in sys.path])
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                [sys.executable, "-c", _START, *address, path],
+                stdin=subprocess.DEVNULL,
+                stdout=theirs_output,
+                stderr=theirs_output,
+                env={**environment(share), "PYTHONUNBUFFERED": "1"},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # a group of its own: Ctrl-C does not reach it
+            )
+        except BaseException:
+            ours.close()
+            os.close(output)
+            raise
+        finally:
+            theirs.close()
+            os.close(theirs_output)
+        os.set_blocking(output, False)
+        self.socket = ours
+        self.output: int | None = output
+        self.pid = self._process.pid
+        self._watchdog = watchdog
+        watchdog.watch(self.pid)
+
+    @property
+    def where(self) -> str:
+        return f"process {self.pid}"
+
+    @property
+    def dead(self) -> bool:
+        if not hasattr(os, "waitid"):  # not on every Unix
+            return self._process.poll() is not None
+        # Its number is not given back yet, so that its group can still be killed by it.
+        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        try:
+            return os.waitid(os.P_PID, self.pid, look) is not None
+        except ChildProcessError:
+            return True
+
+    def nudge(self) -> None:
+        self._signal(UNWIND)
+
+    def kill(self) -> None:
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def bury(self) -> str:
+        deadline = time.monotonic() + CLOSING_TIME
+        while not self.dead and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self.kill()  # what it has started must not live on
+        code = self._process.wait()
+        self.socket.close()
+        self._watchdog.forget(self.pid)
+        if code >= 0:
+            return f"its process exited with {code}"
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = str(-code)
+        hint = " (out of memory?)" if name == "SIGKILL" else ""
+        return f"its process was killed by {name}{hint}"
+
+
+class ProcessLauncher:
+    """Starts worker processes on this machine.
+
+    Args:
+        shares: the environment variables of each slot.
+        watchdog: ends them if the tuner is killed.
+    """
+
+    def __init__(self, shares: Sequence[Mapping[str, str]], watchdog: Watchdog) -> None:
+        self._shares = shares
+        self.watchdog = watchdog
+
+    def launch(self, number: int) -> ProcessHandle:
+        """Start a worker for a slot."""
+        return ProcessHandle(number, self._shares[number], self.watchdog)
+
+    def close(self) -> None:
+        """All workers are gone."""
+        self.watchdog.close()

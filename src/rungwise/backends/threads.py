@@ -1,0 +1,150 @@
+"""Jobs in threads of this process, for functions that release the GIL or only wait, and for tests.
+
+Jobs are not kept apart, and what they print is not kept. A thread cannot be killed: one that does
+not leave in time is left alone and not listened to.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rungwise.backends.base import TICK, PreparedBackend, WorkerView, Workplace
+from rungwise.backends.hardware import cores
+from rungwise.backends.messages import Crashed, Ended, Message, Notice, Reported, Saved
+from rungwise.backends.shipping import check_function
+from rungwise.backends.worker import raise_in_thread, serve
+from rungwise.options import check_options, make_count_check, option
+from rungwise.run import Assignment, Unwound
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads of this process: for training that releases the GIL, and for quick tests.
+
+    Args:
+        workers: number of configurations trained at the same time; "auto": one per processor.
+    """
+
+    workers: int | Literal["auto"] = option(
+        "auto",
+        text='number of configurations trained at the same time; "auto": one per processor.',
+        check=make_count_check(1, "auto"),
+        kind=int,
+        words=("auto",),
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def prepare(self, train: Any) -> PreparedBackend:
+        check_function(train)
+        workers = cores() if self.workers == "auto" else self.workers
+        return PreparedBackend(workers, lambda place: ThreadBackend(train, workers, place))
+
+    def single(self) -> Threads:
+        return Threads(1)
+
+
+class _Job(threading.Thread):
+    """One job in a thread of its own; it is the channel of its run, too."""
+
+    def __init__(self, backend: ThreadBackend, assignment: Assignment, number: int) -> None:
+        super().__init__(name=f"rungwise-{number}", daemon=True)  # it must not keep the process
+        self.backend, self.assignment, self.number = backend, assignment, number
+        self.job: int | None = None  # set while it can be unwound
+        self.deadline: float | None = None
+        self.resource, self.since = assignment.start, backend.now
+        self.answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
+
+    def run(self) -> None:
+        message: Message = Ended(self.assignment.job)
+        with suppress(Unwound):  # asked to leave at the very moment that it left
+            message = serve(self.backend.train, self.assignment, self, self.backend.store, self)
+        self.backend.said.put(message)
+
+    def report(self, resource: float, value: float, metrics: Mapping[str, float]) -> bool:
+        self._say(Reported(self.assignment.job, resource, value, tuple(metrics.items())))
+        self.resource = max(self.resource, resource)
+        return self.answers.get()
+
+    def saved(self, resource: float, size: int) -> None:
+        self._say(Saved(self.assignment.job, resource, size))
+
+    def notice(self, text: str) -> None:
+        self._say(Notice(self.assignment.job, text))
+
+    def _say(self, message: Message) -> None:
+        if self.assignment.job not in self.backend.jobs:
+            raise Unwound  # it was given up
+        self.backend.said.put(message)
+
+
+class ThreadBackend:
+    """Jobs in threads; see :class:`rungwise.backends.base.Backend`."""
+
+    def __init__(self, train: Any, workers: int, workplace: Workplace) -> None:
+        self.train, self.store, self.grace = train, workplace.store, workplace.grace
+        self.workers, self.jobs = workers, dict[int, _Job]()
+        self.said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._begun, self.now = time.monotonic() - workplace.since, workplace.since
+
+    def idle(self) -> int:
+        return self.workers - len(self.jobs)
+
+    def start(self, assignment: Assignment) -> None:
+        number = min(set(range(self.workers)) - {job.number for job in self.jobs.values()})
+        self.jobs[assignment.job] = _Job(self, assignment, number)
+        self.jobs[assignment.job].start()
+
+    def answer(self, job: int, go_on: bool) -> None:  # noqa: FBT001 - the answer itself
+        if job in self.jobs:
+            self.jobs[job].answers.put(go_on)
+
+    def ask_to_leave(self, job: int, why: str) -> None:  # noqa: ARG002 - the tuner keeps it
+        found = self.jobs.get(job)
+        if found is not None and found.deadline is None:
+            found.deadline = self.now + self.grace
+            if found.job is not None and found.ident is not None:
+                raise_in_thread(found.ident, Unwound)
+            found.answers.put(False)  # it may wait for one, where no exception reaches it
+
+    def poll(self) -> Sequence[Message]:
+        heard: list[Message] = []
+        try:
+            found = self.said.get(timeout=TICK)
+            while True:
+                if found is not None and found.job in self.jobs:
+                    heard.append(found)
+                    if isinstance(found, (Ended, Crashed)):
+                        del self.jobs[found.job]
+                found = self.said.get_nowait()
+        except queue.Empty:
+            self.now = time.monotonic() - self._begun
+        for job in [n for n, j in self.jobs.items() if j.deadline and self.now > j.deadline]:
+            del self.jobs[job]
+            heard.append(Crashed(job, "its thread did not end when asked to"))
+        return heard
+
+    def wake(self) -> None:
+        self.said.put(None)
+
+    def views(self) -> Sequence[WorkerView]:
+        views = [WorkerView(number, f"thread {number}") for number in range(self.workers)]
+        for job in self.jobs.values():
+            given = (job.number, job.name, job.assignment, job.resource, self.now - job.since)
+            views[job.number] = WorkerView.busy(*given)
+        return views
+
+    def close(self) -> None:
+        jobs, deadline = list(self.jobs.values()), time.monotonic() + self.grace
+        for job in jobs:
+            self.ask_to_leave(job.assignment.job, "the backend is closed")
+        self.jobs.clear()
+        for job in jobs:
+            job.join(max(0.0, deadline - time.monotonic()))

@@ -1,0 +1,28 @@
+"""Where checkpoints are kept: stores, and what is common to them."""
+
+from rungwise.checkpoints.base import Checkpoint, CheckpointStore, TrialCheckpoints
+from rungwise.checkpoints.disk import bytes_of, means_full_disk, size_of
+from rungwise.checkpoints.folder import FolderStore, TrialFolder, discard, resource_text
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointStore",
+    "FolderStore",
+    "TrialCheckpoints",
+    "TrialFolder",
+    "bytes_of",
+    "discard",
+    "means_full_disk",
+    "resource_text",
+    "size_of",
+    "store_from_json",
+]
+
+STORES: tuple[type[FolderStore], ...] = (FolderStore,)
+"""The kinds of stores that a worker can be told of."""
+
+
+def store_from_json(document: dict[str, object]) -> CheckpointStore:
+    """The store that ``to_json`` described: how a worker gets to know it."""
+    kinds = {kind.__name__: kind for kind in STORES}
+    return kinds[str(document["type"])].from_json(document)

@@ -1,0 +1,99 @@
+"""What a checkpoint store is.
+
+A worker commits checkpoints and reads the latest; only the tuner removes any. So a worker that was
+cut off from the tuner, and trains on without knowing it, cannot remove the checkpoint that its
+successor starts from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, order=True)
+class Checkpoint:
+    """A committed checkpoint; later ones are greater.
+
+    Attributes:
+        resource: how much had been trained.
+        job: the job that wrote it.
+        number: its place among the checkpoints of that job.
+        path: where it is, in a folder store.
+    """
+
+    resource: float
+    job: int
+    number: int
+    path: Path
+
+
+class TrialCheckpoints(Protocol):
+    """The checkpoints of one trial (or of one retraining)."""
+
+    @property
+    def folder(self) -> Path:
+        """A local folder for anything else the trial writes; created when it is first used."""
+        ...
+
+    def writing(self, resource: float, job: int) -> AbstractContextManager[Path]:
+        """A fresh local folder; its contents are committed, whole, when the block ends well."""
+        ...
+
+    def committed(self) -> list[Checkpoint]:
+        """The checkpoints there are, the earliest first."""
+        ...
+
+    def latest(self, *, at_most: float) -> Checkpoint | None:
+        """The last checkpoint that is not beyond a resource."""
+        ...
+
+    def fetch(self, checkpoint: Checkpoint) -> Path:
+        """A local folder with the contents of a checkpoint."""
+        ...
+
+    def size(self) -> int:
+        """How many bytes its checkpoints take."""
+        ...
+
+    # -- the tuner only ------------------------------------------------------------------------
+
+    def prune(self, *, reported: float, newest: tuple[int, int] | None = None) -> None:
+        """Keep the last checkpoint up to what was reported, and the one written last.
+
+        Args:
+            reported: how far the trial has reported.
+            newest: the job and the number of the one written last, as far as the caller knows:
+                what was written since stays as well, for it may be reported any moment. None
+                where nothing is being written.
+        """
+        ...
+
+    def sweep(self, *, up_to: float = math.inf) -> None:
+        """Remove what jobs that died, up to one of them, were in the middle of writing."""
+        ...
+
+    def evict(self) -> None:
+        """Remove all checkpoints."""
+        ...
+
+
+@runtime_checkable
+class CheckpointStore(Protocol):
+    """Where the checkpoints of a study are kept: a value that every worker can be told of."""
+
+    def trial(self, place: str) -> TrialCheckpoints:
+        """The checkpoints of a place, for example ``"trial-00007"``."""
+        ...
+
+    def places(self) -> Iterator[str]:
+        """The places that hold anything."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """The store as plain JSON, with its ``type``."""
+        ...

@@ -1,0 +1,57 @@
+"""Sizes and free space of disks."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from rungwise.core.checks import whole
+from rungwise.errors import InvalidArgumentError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NEARLY_NOTHING = 64 * 1024
+
+
+def size_of(folder: Path) -> int:
+    """How many bytes the files in a folder hold."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(place, name).lstat().st_size
+    return total
+
+
+def means_full_disk(error: BaseException, folder: Path) -> bool:
+    """Whether an exception was raised because the disk is full."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    # Libraries written in C++ raise errors of their own; then the disk itself is asked.
+    if not isinstance(error, Exception):
+        return False
+    try:
+        return shutil.disk_usage(folder).free < _NEARLY_NOTHING
+    except OSError:
+        return False
+
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def bytes_of(name: str, value: object) -> int:
+    """A number of bytes from a number or from text such as ``"20GB"`` or ``"512 MiB"``."""
+    rule = "it must be a number of bytes, or text such as '20GB' or '512MiB'"
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
+        if found is None or found[2].upper() not in _UNITS:
+            raise InvalidArgumentError(name, value, rule)
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+    try:
+        return whole(name, value, at_least=0)
+    except InvalidArgumentError:
+        raise InvalidArgumentError(name, value, rule) from None

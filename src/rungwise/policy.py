@@ -1,0 +1,255 @@
+"""What the messages of a backend mean: retries, timeouts, known ground, recalls.
+
+Law of this file: it is the only place that turns what a backend says into events for the engine,
+so that the same rules hold on every backend. It reads no clock: the driver says what time it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rungwise.backends import messages
+from rungwise.backends.base import legible
+from rungwise.core.decisions import CONTINUE, Decision, Job
+from rungwise.core.engine import Engine
+from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
+from rungwise.core.failures import Failure
+
+Fact = Reported | JobEnded | JobFailed | JobLost
+
+REASON, TRACE = 500, 16 * 1024
+"""How many characters are kept of a reason, and of a traceback."""
+
+LONGEST_STEP = 1.0
+"""Seconds between two looks that count for timeouts, at most.
+
+More means that the tuner itself was stopped (a suspended laptop, SIGSTOP, a slow callback), and
+time that the tuner slept is not the trials' fault.
+"""
+
+CHECK_EVERY = 0.25
+"""Seconds between two looks for jobs that have hung."""
+
+HALTED = "it was halted"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a user decides about failures.
+
+    Attributes:
+        retries: how often a trial that failed is tried again without having got any further.
+        trial_timeout: the longest a job may run, in seconds.
+        report_timeout: the longest a job may be silent, in seconds.
+        drop: whether a trial that fails more often is dropped for good; if not, its job counts as
+            lost, so that a study which is stopped for it can be resumed.
+    """
+
+    retries: int = 0
+    trial_timeout: float | None = None
+    report_timeout: float | None = None
+    drop: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A report that the engine need not hear of: what to answer."""
+
+    job: int
+    go_on: bool
+
+
+class _Work:
+    """A job under way."""
+
+    __slots__ = ("heard", "job", "leaving", "recalled", "resource", "settled", "started")
+
+    def __init__(self, job: Job, now: float) -> None:
+        self.job = job
+        self.resource = job.start  # the furthest that is known of its trial
+        self.started = self.heard = now
+        self.settled = False  # the engine has decided that enough is known
+        self.recalled = False  # it was told to leave though more was wanted
+        self.leaving: str | None = None  # why it was asked to leave in the middle
+
+
+def _ignore(*_: Any) -> None:
+    pass
+
+
+class Policy:
+    """Judges messages.
+
+    Args:
+        engine: the study.
+        rules: what a user decides.
+        attempts: how often each trial has failed since it last got further.
+        on_failure: called with every failure, and whether it is retried.
+        on_notice: called with what a person should know.
+
+    Attributes:
+        watches_time: whether :meth:`overdue` has anything to look for.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        rules: Rules | None = None,
+        *,
+        attempts: Mapping[int, int] | None = None,
+        on_failure: Callable[[Failure, bool], None] = _ignore,
+        on_notice: Callable[[str], None] = _ignore,
+    ) -> None:
+        self._engine = engine
+        self._rules = rules = Rules() if rules is None else rules
+        self.watches_time = rules.trial_timeout is not None or rules.report_timeout is not None
+        self._attempts = Counter(attempts)
+        self._on_failure = on_failure
+        self._on_notice = on_notice
+        self._work: dict[int, _Work] = {}
+        self._recalled = False
+        self._last: float | None = None
+        self._clock = 0.0  # of timeouts: it does not count the time that the tuner slept
+        self._checked = 0.0
+        self._judges: dict[type, Callable[[Any, float], Fact | Answer | None]] = {
+            messages.Ended: self._ended,
+            messages.Crashed: self._crashed,
+            messages.Saved: self._heard,
+            messages.Notice: self._heard,
+            messages.Printed: lambda *_: None,
+        }
+
+    # -- the driver's side ---------------------------------------------------------------------
+
+    def started(self, job: Job) -> None:
+        """A job was given to a slot."""
+        self._work[job.id] = _Work(job, self._clock)
+
+    def judge(self, message: messages.Message, now: float) -> Fact | Answer | None:
+        """What a message means: an event for the engine, an answer, or neither.
+
+        Messages of jobs that have left are ignored: a worker that was cut off may still talk.
+        """
+        if type(message) is messages.Reported:  # nearly all are
+            return self._reported(message, now)
+        return self._judges[type(message)](message, now)
+
+    def decided(self, job: int, decision: Decision) -> bool | None:
+        """What to answer to a report that the engine has decided on; None if the job has left."""
+        work = self._work.get(job)
+        if work is None:
+            return None
+        go_on = decision is CONTINUE
+        work.settled = not go_on
+        if go_on and self._recalled:
+            work.recalled, go_on = True, False
+        return go_on
+
+    def is_current(self, message: messages.Message) -> bool:
+        """Whether a message is not of a job that has left."""
+        return message.job is None or message.job in self._work
+
+    # -- leaving -------------------------------------------------------------------------------
+
+    def recall(self) -> None:
+        """Let every job leave at its next report; it counts as lost, to be issued again."""
+        self._recalled = True
+
+    def halt(self) -> list[tuple[int, str]]:
+        """Who must leave now, and why; jobs in the middle of something count as lost."""
+        return self._ask([(work, HALTED) for work in self._work.values()])
+
+    def overdue(self, now: float) -> list[tuple[int, str]]:
+        """Who must leave because it has hung, and why."""
+        if self._last is not None:
+            self._clock += min(now - self._last, LONGEST_STEP)
+        self._last = now
+        if self._clock - self._checked < CHECK_EVERY:
+            return []
+        self._checked = self._clock
+        found = ((work, self._why_overdue(work)) for work in self._work.values())
+        return self._ask([(work, why) for work, why in found if why is not None])
+
+    def _why_overdue(self, work: _Work) -> str | None:
+        trial, report = self._rules.trial_timeout, self._rules.report_timeout
+        if trial is not None and self._clock - work.started > trial:
+            return f"it ran longer than {trial:g} s (trial_timeout)"
+        if report is not None and self._clock - work.heard > report:
+            return f"nothing was heard of it for {report:g} s (report_timeout)"
+        return None
+
+    def _ask(self, wanted: list[tuple[_Work, str]]) -> list[tuple[int, str]]:
+        asked = [(work, why) for work, why in wanted if work.leaving is None]
+        for work, why in asked:
+            work.leaving = why
+        return [(work.job.id, why) for work, why in asked]
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def _heard(self, message: messages.Saved | messages.Notice, now: float) -> None:  # noqa: ARG002
+        work = None if message.job is None else self._work.get(message.job)
+        if work is not None:
+            work.heard = self._clock
+
+    def _reported(self, message: messages.Reported, now: float) -> Fact | Answer | None:
+        work = self._work.get(message.job)
+        if work is None:
+            return None
+        work.heard = self._clock
+        if work.leaving is not None:
+            return Answer(message.job, go_on=False)
+        if message.resource > work.resource:
+            work.resource = message.resource
+        elif self._engine.ended is None:
+            # Ground covered by an earlier job (no checkpoint): nothing new, nothing to log.
+            work.recalled = self._recalled
+            return Answer(message.job, go_on=not self._recalled)
+        if self._attempts:  # it got further: what failed before was overcome
+            self._attempts.pop(work.job.trial, None)
+        return Reported(message.job, message.resource, message.value, now, 0.0, message.metrics)
+
+    def _ended(self, message: messages.Ended, now: float) -> Fact | None:
+        work = self._work.pop(message.job, None)
+        if work is None:
+            return None
+        if work.leaving not in (None, HALTED):
+            hung = messages.Crashed(message.job, str(work.leaving), output=message.output)
+            return self._failed(work, hung, now)
+        if not work.settled and (work.recalled or work.leaving is not None):
+            return JobLost(message.job, now)
+        return JobEnded(message.job, now)
+
+    def _crashed(self, message: messages.Crashed, now: float) -> Fact | None:
+        work = self._work.pop(message.job, None)
+        if work is None:
+            return None
+        if work.leaving == HALTED:
+            return JobEnded(message.job, now) if work.settled else JobLost(message.job, now)
+        if work.leaving is not None:
+            message.reason = work.leaving
+        elif message.fault == "worker":
+            self._on_notice(
+                f"trial {work.job.trial}: {message.reason}; its job is issued again, which costs "
+                f"no retry"
+            )
+            return JobEnded(message.job, now) if work.settled else JobLost(message.job, now)
+        return self._failed(work, message, now)
+
+    def _failed(self, work: _Work, message: messages.Crashed, now: float) -> Fact:
+        job, reason = work.job, legible(message.reason, REASON)
+        if work.settled or work.recalled:
+            # It had been told to leave: whatever went wrong afterwards, its report stands.
+            self._on_notice(f"trial {job.trial}, after its last report of the job: {reason}")
+            return JobEnded(job.id, now) if work.settled else JobLost(job.id, now)
+        trace = legible(message.trace, TRACE)
+        failure = Failure(job.id, job.trial, work.resource, now, reason, trace, message.output)
+        # Every report that gets further sets the count to nothing again.
+        self._attempts[job.trial] += 1
+        again = self._attempts[job.trial] <= self._rules.retries
+        self._on_failure(failure, again)
+        if again or not self._rules.drop:
+            return JobLost(job.id, now)
+        return JobFailed(job.id, reason, now)

@@ -1,0 +1,51 @@
+"""What the assignments of a study have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rungwise.backends.base import make_assignment
+from rungwise.core.decisions import Job
+from rungwise.core.seeding import generator
+from rungwise.run import Assignment, Phase
+from rungwise.tuning.checkpoint_retention import trial_place
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What the assignments of a study have in common.
+
+    Attributes:
+        metric: the name of the metric.
+        max_resource: the furthest a trial may go, None when open-ended.
+        seed: of the study.
+        phase: ``"tune"`` or ``"retrain"``.
+        retrained: the trial whose configuration is retrained.
+        place: where a trial keeps its files.
+    """
+
+    metric: str
+    max_resource: float | None
+    seed: int
+    phase: Phase = "tune"
+    retrained: int | None = None
+    place: Callable[[int], str] = trial_place
+
+    def assign(self, job: Job) -> Assignment:
+        """The assignment of a job."""
+        trial = self.number(job.trial)
+        made = make_assignment(
+            job,
+            max_resource=self.max_resource,
+            metric=self.metric,
+            phase=self.phase,
+            seed=int(generator(self.seed, "trial", trial).integers(2**31)),
+            place=self.place(job.trial),
+        )
+        return made if trial == job.trial else dataclasses.replace(made, trial=trial)
+
+    def number(self, trial: int) -> int:
+        """The number under which a person knows a trial."""
+        return trial if self.retrained is None else self.retrained

@@ -1,0 +1,221 @@
+"""Which checkpoints are kept: the last of every trial, within a quota, in the end the leaders'.
+
+Only the tuner removes checkpoints, so that a worker that was cut off cannot remove what its
+successor starts from. Removing may take its time, so a thread does it while the study goes on.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from heapq import nsmallest
+
+from rungwise.checkpoints import CheckpointStore
+from rungwise.core.trials import State, Trial
+
+TARGET_SHARE = 0.9
+"""Evictions go on down to this share of the quota, so that the next one is not due at once."""
+
+BUSY = (State.RUNNING, State.PAUSING, State.STOPPING, State.LOST)
+GONE = (State.FAILED, State.ENDED)
+
+
+def trial_place(trial: int) -> str:
+    """Where in a checkpoint store a trial keeps its files."""
+    return f"trial-{trial:05d}"
+
+
+class Pruner:
+    """Removes, in a thread of its own, checkpoints that newer ones have replaced.
+
+    Args:
+        store: where they are.
+    """
+
+    def __init__(self, store: CheckpointStore) -> None:
+        self._store = store
+        self._wanted: dict[str, tuple[float, tuple[int, int] | None]] = {}
+        self._asked: queue.SimpleQueue[tuple[str, int | None] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def prune(self, place: str, *, reported: float, newest: tuple[int, int] | None = None) -> None:
+        """A report as far as this was taken in: earlier checkpoints are not needed any more.
+
+        Args:
+            place: of the trial.
+            reported: how far it has reported.
+            newest: the job and the number of its newest checkpoint that is known; by the time
+                that the thread gets to it there may be newer ones, which it must not touch.
+        """
+        self._wanted[place] = (reported, newest)
+        self._ask(place, None)
+
+    def sweep(self, place: str, *, up_to: int) -> None:
+        """A job died, perhaps in the middle of writing."""
+        self._ask(place, up_to)
+
+    def close(self) -> None:
+        """Wait until all is done."""
+        if self._thread is not None:
+            self._asked.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _ask(self, place: str, up_to: int | None) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="rungwise-prune", daemon=True)
+            self._thread.start()
+        self._asked.put((place, up_to))
+
+    def _work(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            place, up_to = asked
+            checkpoints = self._store.trial(place)
+            # What cannot be removed now is removed later, or when the study ends. Whatever a store
+            # raises, the next trial's turn comes.
+            with suppress(Exception):
+                if up_to is not None:
+                    checkpoints.sweep(up_to=up_to)
+                elif (wanted := self._wanted.pop(place, None)) is not None:
+                    checkpoints.prune(reported=wanted[0], newest=wanted[1])
+
+
+class CheckpointRetention:
+    """The checkpoints of a study.
+
+    Args:
+        store: where they are.
+        trials: the trials of the study, a list that grows.
+        quota: how many bytes checkpoints may take in all; None for no limit.
+        notice: called with what was evicted.
+        keep: so many leaders lose theirs last of all.
+        place: where a trial keeps its checkpoints.
+
+    Attributes:
+        total: how many bytes they take, as far as is known.
+    """
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        trials: Sequence[Trial],
+        *,
+        quota: int | None,
+        notice: Callable[[str], None],
+        keep: int = 0,
+        place: Callable[[int], str] = trial_place,
+    ) -> None:
+        self._store = store
+        self._trials = trials
+        self._quota = quota
+        self._notice = notice
+        self._keep = keep
+        self._place = place
+        self._pruner = Pruner(store)
+        self._sizes: dict[int, int] = {}
+        self._unpruned: set[int] = set()
+        self._newest: dict[int, tuple[int, int]] = {}
+        self._short = False
+        self.total = 0
+        places = set(store.places())
+        for trial in trials:
+            if place(trial.id) in places:
+                self._take_up(trial)
+
+    def _take_up(self, trial: Trial) -> None:
+        """What an earlier tuner left."""
+        checkpoints = self._store.trial(self._place(trial.id))
+        # Not in the thread: it must be done before any job of this tuner starts to write.
+        with suppress(OSError):
+            checkpoints.sweep()
+            checkpoints.prune(reported=trial.resource)
+        size = checkpoints.size()
+        if size:
+            self._count(trial.id, size)
+
+    def saved(self, trial: int, job: int, size: int) -> None:
+        """A job has written a new checkpoint of its trial, which replaces the one before."""
+        self._unpruned.add(trial)
+        writer, number = self._newest.get(trial, (job, -1))
+        self._newest[trial] = (job, number + 1 if writer == job else 0)
+        # Now, and again after its report: a trial may save often between two reports, or report
+        # first and then pause.
+        self._prune(trial, self._trials[trial].resource)
+        self._count(trial, size)
+
+    def _prune(self, trial: int, reported: float) -> None:
+        self._pruner.prune(self._place(trial), reported=reported, newest=self._newest[trial])
+
+    def reported(self, trial: int, resource: float) -> None:
+        """A report was taken in."""
+        if trial in self._unpruned:
+            self._unpruned.discard(trial)
+            self._prune(trial, resource)
+
+    def crashed(self, trial: int, job: int) -> None:
+        """A job died, perhaps in the middle of writing a checkpoint."""
+        self._pruner.sweep(self._place(trial), up_to=job)
+
+    def close(self) -> None:
+        """Wait until what is to be removed has been removed."""
+        self._pruner.close()
+
+    def _count(self, trial: int, size: int) -> None:
+        self.total += size - self._sizes.get(trial, 0)
+        self._sizes[trial] = size
+        if self._quota is not None and self.total > self._quota:
+            self._evict(self._quota)
+
+    def _evict(self, quota: int) -> None:
+        """Remove checkpoints, those that are least likely to be needed first.
+
+        A trial that is promoted after all starts from 0 again: correct, only dearer.
+        """
+        held = [self._trials[number] for number in self._sizes if number < len(self._trials)]
+        leaders = {trial.id for trial in nsmallest(self._keep, held, key=_best)}
+        candidates = sorted(held, key=lambda trial: (trial.id in leaders, *_promise(trial)))
+        gone = freed = 0
+        for trial in candidates:
+            if self.total <= TARGET_SHARE * quota:
+                break
+            if trial.state in BUSY:
+                continue
+            self._store.trial(self._place(trial.id)).evict()
+            size = self._sizes.pop(trial.id)
+            self.total -= size
+            freed += size
+            gone += 1
+        if gone:
+            self._notice(
+                f"checkpoint quota: removed those of {gone} of the least promising trials "
+                f"({freed / 1e6:.1f} MB)"
+            )
+        if self.total > quota and not self._short:
+            self._short = True
+            self._notice(
+                f"checkpoint quota: the trials being trained alone take {self.total / 1e6:.1f} MB "
+                f"of the {quota / 1e6:.1f} MB allowed"
+            )
+
+    def tidy(self, leaders: Sequence[int]) -> None:
+        """Keep the checkpoints of the leaders only; outputs and what trials wrote stay."""
+        self.close()
+        kept = {self._place(trial) for trial in leaders}
+        own = {self._place(trial.id): trial.id for trial in self._trials}
+        for place in list(self._store.places()):
+            if place in own and place not in kept:
+                self._store.trial(place).evict()
+                self.total -= self._sizes.pop(own[place], 0)
+
+
+def _promise(trial: Trial) -> tuple[bool, int, float, int]:
+    """Least promising first: what failed, then from the lowest rung up, the worst first."""
+    loss = trial.losses[-1] if trial.losses else math.inf
+    return trial.state not in GONE, trial.rung, -loss, trial.id
+
+
+def _best(trial: Trial) -> tuple[float, int]:
+    return min(trial.losses, default=math.inf), trial.id

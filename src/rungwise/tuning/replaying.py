@@ -1,0 +1,47 @@
+"""The engine of a study in a file, rebuilt from its log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rungwise.core.engine import Engine
+from rungwise.core.replay import losses_of, replay
+from rungwise.errors import ReplayMismatchError
+from rungwise.storage.base import Entry
+from rungwise.storage.study_file import StudyFile, StudyPart
+
+
+def fold(
+    part: StudyFile | StudyPart, on_entry: Callable[[Entry], None] | None = None
+) -> tuple[Engine, float]:
+    """The engine of a study, every decision checked, and where the study's clock stands.
+
+    Args:
+        part: the study, or the file it is in.
+        on_entry: called with every entry before it is replayed.
+    """
+    part = part.main if isinstance(part, StudyFile) else part
+    clock = 0.0
+
+    def entries() -> Iterator[Entry]:
+        nonlocal clock
+        for entry in part.read_from():
+            clock = max(clock, entry[0].at)
+            if on_entry is not None:
+                on_entry(entry)
+            yield entry
+
+    try:
+        return replay(part.study, entries()), clock
+    except ReplayMismatchError as error:
+        error.args = (f"{part.file.path}: {error}",)  # replay() knows of no files
+        raise
+
+
+def take_up(part: StudyPart) -> tuple[Engine, float]:
+    """The same, with the jobs that were open given up as lost."""
+    engine, clock = fold(part)
+    lost = [(event, engine.handle(event)) for event in losses_of(engine, at=clock)]
+    if lost:
+        part.extend(lost)
+    return engine, clock

@@ -1,0 +1,336 @@
+"""The tuner: works on one study in a study file, from opening it to leaving it in good order."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rungwise import views
+from rungwise.backends import messages
+from rungwise.backends.base import Backend, PreparedBackend, Workplace
+from rungwise.checkpoints import CheckpointStore, bytes_of
+from rungwise.core.decisions import Decision
+from rungwise.core.engine import Engine
+from rungwise.core.events import Reported
+from rungwise.core.failures import Failure
+from rungwise.display import Display, Snapshot
+from rungwise.driver import Driver
+from rungwise.errors import (
+    NothingFoundError,
+    RetrainingError,
+    SafetyNetWarning,
+    StudyInterrupted,
+)
+from rungwise.policy import Fact, Policy, Rules
+from rungwise.storage.study_file import About, StudyPart, shown
+from rungwise.study_options import RunOptions
+from rungwise.tuning.ahead import Ahead
+from rungwise.tuning.brief import Brief
+from rungwise.tuning.checkpoint_retention import CheckpointRetention
+from rungwise.tuning.interrupts import graceful
+from rungwise.tuning.outputs import OutputFiles
+from rungwise.tuning.replaying import take_up
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report as a callback sees it.
+
+    Attributes:
+        trial: the trial.
+        config: its configuration.
+        resource: how much it has been trained.
+        value: the metric there.
+        decision: ``"Continue"``, ``"Pause"`` or ``"Stop"``.
+        best: the best value of the study so far.
+        metrics: the other metrics of the report.
+    """
+
+    trial: int
+    config: Mapping[str, Any]
+    resource: float
+    value: float
+    decision: str
+    best: float | None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+FIRST_FAILURES = 20
+"""A study gives up when so many attempts per worker have failed before the first report."""
+
+
+class Tuner:
+    """Runs a study that is in a file, to its end or to the first interrupt.
+
+    Args:
+        part: the study, in a file that is open for writing.
+        prepared: who trains.
+        options: how it is run.
+        brief: what workers are told.
+        store: where checkpoints are kept.
+        display: what a person sees.
+        on_report: called after every report.
+        kept: whether the file will outlive the process.
+        hint: what to say after an interrupt; by default how to resume the study.
+    """
+
+    def __init__(
+        self,
+        part: StudyPart,
+        prepared: PreparedBackend,
+        options: RunOptions,
+        *,
+        brief: Brief,
+        store: CheckpointStore,
+        display: Display,
+        on_report: Callable[[Report], None] | None = None,
+        kept: bool = True,
+        hint: Callable[[Engine], str] | None = None,
+    ) -> None:
+        self._part = part
+        self._file = part.file
+        self._kept = kept
+        self._about: About = part.file.about
+        self._prepared = prepared
+        self._options = options
+        self._brief = brief
+        self._store = store
+        self._display = display
+        self._on_report = on_report
+        self._hint = self._resume_hint if hint is None else hint
+        self.engine, self._since = take_up(part)
+        self._failures = len(part.failures())
+        self._ceilings = len(self.engine.scheduler.ceilings)
+        self._interrupted = self._interrupt_shown = False
+        self._recall: Callable[[], None] | None = None
+        self._gave_up: Failure | None = None
+        self._hopeless = self._failures + FIRST_FAILURES * prepared.workers
+
+    def run(self) -> float:
+        """Run; how many seconds the study has taken in all.
+
+        Raises:
+            StudyInterrupted: after Ctrl-C or SIGTERM; everything reported is kept.
+        """
+        self._outputs = OutputFiles(self._file.folder, self._brief.place)
+        quota = self._options.checkpoint_quota
+        self._retention = CheckpointRetention(
+            self._store,
+            self.engine.trials,
+            quota=None if quota is None else bytes_of("checkpoint_quota", quota),
+            notice=self._notice,
+            keep=self._options.keep if self._options.keep != "all" else 0,
+            place=self._brief.place,
+        )
+        try:
+            return self._run()
+        finally:
+            self._outputs.close_all()
+            self._retention.close()
+
+    def _run(self) -> float:
+        seconds = self._since
+        if not self._is_over():
+            try:
+                with graceful(self._interrupt):
+                    seconds = self._work()
+            except KeyboardInterrupt:
+                raise StudyInterrupted(self._hint(self.engine)) from None
+            if not self._is_over():
+                raise StudyInterrupted(self._hint(self.engine))
+        if self._options.keep != "all":
+            rows = views.leaderboard(self.engine, limit=self._options.keep)
+            self._retention.tidy([row.trial for row in rows if row.value is not None])
+        return seconds
+
+    def _work(self) -> float:
+        """Open the backend, drive the study, close it; where its clock stands then."""
+        backend = self._prepared.open(
+            Workplace(
+                store=self._store,
+                since=self._since,
+                grace=self._options.grace,
+                locks=self._file.held_open,
+                temporary=() if self._kept else (str(self._file.path.parent),),
+            )
+        )
+        try:
+            self._drive(backend)
+        finally:
+            seconds = backend.now
+            try:
+                self._display.end(self._snapshot(backend), self.engine.why())
+            finally:
+                backend.close()
+        return seconds
+
+    def _drive(self, backend: Backend) -> None:
+        ahead = Ahead(self.engine.proposals, len(self.engine.trials), backend.wake)
+        self.engine.proposer = ahead
+        driver = Driver(
+            self.engine,
+            backend,
+            log=self._part,
+            policy=self._make_policy(),
+            assign=self._brief.assign,
+            on_message=self._heard,
+            on_fact=self._acted,
+            on_step=lambda: self._tick(backend),
+            ready=ahead.ready,
+        )
+
+        def recall() -> None:
+            driver.recall()
+            backend.wake()
+
+        self._recall = recall
+        try:
+            if self._interrupted:  # while workers were being started
+                return
+            self._display.begin(self._snapshot(backend))
+            driver.run()
+            if self._gave_up is not None:
+                last = self._gave_up
+                raise RetrainingError(self._brief.number(0), last.reason, last.trace or last.output)
+            if self._is_over():
+                driver.halt()
+        finally:
+            ahead.close()
+
+    def _make_policy(self) -> Policy:
+        options = self._options
+        trials = self.engine.trials
+        tuning = self._brief.phase == "tune"
+        # Only failures since the trial last got further count: the others were overcome. Somebody
+        # who retrains again after a failure wants it to be tried again.
+        attempts = Counter(
+            failure.trial
+            for failure in (self._part.failures() if tuning else ())
+            if failure.resource >= trials[failure.trial].resource
+        )
+        rules = Rules(options.retries, options.trial_timeout, options.report_timeout, drop=tuning)
+        return Policy(
+            self.engine,
+            rules,
+            attempts=attempts,
+            on_failure=self._failed,
+            on_notice=self._notice,
+        )
+
+    def _interrupt(self) -> None:
+        """The first signal: called in the middle of anything, so it only leaves word."""
+        self._interrupted = True
+        if self._recall is not None:
+            self._recall()
+
+    def _is_over(self) -> bool:
+        return self.engine.ended is not None
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def _heard(self, message: messages.Message) -> None:
+        """What a backend says besides reports."""
+        if message.job is None:
+            if isinstance(message, messages.Notice):
+                self._notice(message.text)
+            return
+        trial = self.engine.jobs[message.job].trial
+        if isinstance(message, messages.Printed):
+            self._outputs.write(trial, message.data)
+        elif isinstance(message, messages.Saved):
+            self._retention.saved(trial, message.job, message.size)
+        elif isinstance(message, messages.Notice):
+            self._notice(message.text)
+        elif isinstance(message, messages.Crashed):
+            self._outputs.close(trial)
+            self._retention.crashed(trial, message.job)
+        elif isinstance(message, messages.Ended):
+            self._outputs.close(trial)
+
+    def _acted(self, fact: Fact, decision: Decision) -> None:
+        if type(fact) is not Reported:
+            return
+        job = self.engine.jobs[fact.job]
+        self._retention.reported(job.trial, fact.resource)
+        self._watch_ceiling()
+        if self._on_report is not None:
+            self._on_report(
+                Report(
+                    job.trial,
+                    job.config,
+                    fact.resource,
+                    fact.value,
+                    type(decision).__name__,
+                    self.engine.best_value,
+                    dict(fact.metrics),
+                )
+            )
+
+    def _failed(self, failure: Failure, again: bool) -> None:  # noqa: FBT001 - a callback
+        self._failures += 1
+        self._part.note_failure(failure)
+        if not again and self._brief.phase == "retrain" and self._recall is not None:
+            self._gave_up = failure
+            self._recall()
+        self._notice(
+            f"trial {failure.trial} failed at resource {failure.resource:g}: {failure.reason}"
+            f"{' (it is retried)' if again else ''}"
+        )
+
+    def _notice(self, text: str) -> None:
+        self._display.notice(text)
+
+    def _tick(self, backend: Backend) -> None:
+        if self._failures >= self._hopeless and not self.engine.reports:
+            # Nothing works: most likely it is the training function itself.
+            reasons = [failure.reason for failure in self._part.failures()]
+            raise NothingFoundError(str(self._file.path), reasons)
+        if self._interrupted and not self._interrupt_shown:
+            # Shown here and not in the signal handler, which may have come in the middle of a line.
+            self._interrupt_shown = True
+            self._notice(
+                "interrupted: what is being trained goes on to its next report, then the study "
+                "can be resumed; interrupt again to stop at once"
+            )
+        if self._display.due():
+            self._display.update(self._snapshot(backend))
+
+    def _watch_ceiling(self) -> None:
+        ceilings = self.engine.scheduler.ceilings
+        if len(ceilings) == self._ceilings:
+            return
+        self._ceilings = len(ceilings)
+        level = ceilings[-1][1]
+        if self._brief.max_resource is None and level == self.engine.study.scheduler.max_resource:
+            text = (
+                f"no max_resource was given, and the ceiling has reached the safety net at "
+                f"{level:g}: the ranking of configurations is still not stable. Give max_resource, "
+                f"or a criterion that is easier to satisfy."
+            )
+            self._notice(text)
+            warnings.warn(text, SafetyNetWarning, stacklevel=2)
+
+    def _snapshot(self, backend: Backend) -> Snapshot:
+        return Snapshot(
+            view=views.StudyView(self.engine, self._brief.metric),
+            elapsed=backend.now,
+            workers=backend.views(),
+            failures=self._failures,
+            checkpoints_bytes=self._retention.total,
+            study=shown(self._file.path) if self._kept else "study (not kept)",
+            open_ended=self._brief.max_resource is None,
+        )
+
+    def _resume_hint(self, engine: Engine) -> str:
+        had = f"{engine.reports} reports of {len(engine.trials)} trials"
+        if not self._kept:
+            return f"Interrupted: {had} are gone. Give study='name.db' to be able to go on."
+        name = shown(self._file.path)
+        way = f"rungwise resume {shlex.quote(name)}"
+        if self._about.train is None:
+            way = f"the same call of rungwise.tune, or rungwise.resume({name!r}, train)"
+        return f"Interrupted: {had} are kept in {name}. Go on with: {way}"
