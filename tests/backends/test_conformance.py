@@ -1,6 +1,12 @@
 """One row per backend."""
 
+from functools import partial
+
+from tcp_launcher import open_over_tcp
+
 import rungwise as rw
+from rungwise.backends.base import PreparedBackend
+from rungwise.backends.shipping import pack
 from rungwise.backends.simulator import Simulator
 from rungwise.benchmarks import Table
 from rungwise.testing import (
@@ -27,6 +33,23 @@ class TestLocal(ProcessBackendConformance):
 
     def make_recipe(self, workers):
         return rw.Local(workers=workers)
+
+
+class OverTcp:
+    """A backend whose workers connect by themselves, and which no signal reaches."""
+
+    def __init__(self, workers):
+        self.workers = workers
+
+    def prepare(self, train):
+        return PreparedBackend(self.workers, partial(open_over_tcp, pack(train), self.workers))
+
+
+class TestOverTcp(ProcessBackendConformance):
+    """What a launcher on other machines will do: workers that connect with a token."""
+
+    def make_recipe(self, workers):
+        return OverTcp(workers)
 
 
 class TestLocalWithCheckpoints(TestLocal):

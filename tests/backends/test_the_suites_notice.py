@@ -372,6 +372,14 @@ class MournsTheIdle(WorkerBackend):
             self._said.append(Crashed(99, "gone"))
 
 
+class BlamesTheTrial(WorkerBackend):
+    """It holds a job responsible for the death of a worker that never had it."""
+
+    def poll(self):
+        said = super().poll()
+        return [replace(m, fault="trial") if isinstance(m, Crashed) else m for m in said]
+
+
 class LeavesOrphans(WorkerBackend):
     def close(self):
         import os  # noqa: PLC0415
@@ -388,6 +396,7 @@ OF_PROCESSES = [
     (DoesNotReplace, "test_a_worker_that_dies_is_replaced", ("os._exit(7)", "exited with 7")),
     (DoesNotReplace, "test_a_slot_that_vanishes_while_idle_costs_nothing", ()),
     (MournsTheIdle, "test_a_slot_that_vanishes_while_idle_costs_nothing", ()),
+    (BlamesTheTrial, "test_a_job_given_to_a_slot_that_has_vanished_is_not_to_blame", ()),
     (CountsTheUnready, "test_a_slot_that_never_starts_is_never_given_a_job", ()),
     (SwallowsOutput, "test_output_is_told_by_job", ()),
     (LeavesOrphans, "test_closing_leaves_no_process_behind", ()),

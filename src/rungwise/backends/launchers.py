@@ -8,18 +8,35 @@ is the same wherever workers run.
 from __future__ import annotations
 
 import socket
+from dataclasses import dataclass
 from typing import Protocol
+
+from rungwise.backends.messages import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a worker ended.
+
+    Attributes:
+        how: in words.
+        fault: the trial's, if what it trained may have ended it; the worker's, if its machine
+            vanished or was taken away.
+    """
+
+    how: str
+    fault: Fault = "trial"
 
 
 class Handle(Protocol):
     """A worker that was launched.
 
     Attributes:
-        socket: the tuner's end of its connection.
-        output: a file descriptor with what it prints, None where that is not to be had.
+        socket: the tuner's end of its connection; None until it has connected.
+        output: a file descriptor with what it prints, None where that is not available.
     """
 
-    socket: socket.socket
+    socket: socket.socket | None
     output: int | None
 
     @property
@@ -40,16 +57,27 @@ class Handle(Protocol):
         """End it and all it has started, now."""
         ...
 
-    def bury(self) -> str:
-        """Wait for its end and close everything but the output; how it ended, in words."""
+    def reap(self) -> Ending:
+        """Wait for its end and close everything but the output; how it ended."""
         ...
 
 
 class Launcher(Protocol):
-    """Starts workers."""
+    """Starts workers.
+
+    Attributes:
+        arrivals: a file descriptor that is readable when a worker has connected; None where
+            handles are connected from the start.
+    """
+
+    arrivals: int | None
 
     def launch(self, number: int) -> Handle:
-        """Start a worker for a slot."""
+        """Start a worker for a slot; it may take its time to connect, or never do so."""
+        ...
+
+    def accept(self) -> None:
+        """Give the handles of workers that have connected their sockets; it does not wait."""
         ...
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rungwise.backends import watchdog
 from rungwise.backends.hardware import environment
+from rungwise.backends.launchers import Ending
 from rungwise.backends.worker import UNWIND
 
 CLOSING_TIME = 1.0
@@ -138,7 +139,8 @@ class ProcessHandle:
             theirs.close()
             os.close(theirs_output)
         os.set_blocking(output, False)
-        self.socket = ours
+        self.socket: socket.socket | None = ours
+        self._socket = ours
         self.output: int | None = output
         self.pid = self._process.pid
         self._watchdog = watchdog
@@ -172,22 +174,22 @@ class ProcessHandle:
         if self._process.poll() is None:
             self._process.send_signal(number)
 
-    def bury(self) -> str:
+    def reap(self) -> Ending:
         deadline = time.monotonic() + CLOSING_TIME
         while not self.dead and time.monotonic() < deadline:
             time.sleep(0.001)
         self.kill()  # what it has started must not live on
         code = self._process.wait()
-        self.socket.close()
+        self._socket.close()
         self._watchdog.forget(self.pid)
         if code >= 0:
-            return f"its process exited with {code}"
+            return Ending(f"its process exited with {code}")
         try:
             name = signal.Signals(-code).name
         except ValueError:
             name = str(-code)
         hint = " (out of memory?)" if name == "SIGKILL" else ""
-        return f"its process was killed by {name}{hint}"
+        return Ending(f"its process was killed by {name}{hint}")
 
 
 class ProcessLauncher:
@@ -199,12 +201,16 @@ class ProcessLauncher:
     """
 
     def __init__(self, shares: Sequence[Mapping[str, str]], watchdog: Watchdog) -> None:
+        self.arrivals: int | None = None  # a socket pair is connected from the start
         self._shares = shares
         self.watchdog = watchdog
 
     def launch(self, number: int) -> ProcessHandle:
         """Start a worker for a slot."""
         return ProcessHandle(number, self._shares[number], self.watchdog)
+
+    def accept(self) -> None:
+        """All are connected."""
 
     def close(self) -> None:
         """All workers are gone."""

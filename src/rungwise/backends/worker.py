@@ -4,9 +4,9 @@ It talks to the tuner over a socket in lines of JSON. Its first message from the
 followed by the training function as so many bytes; then come assignments, ``{"start": {…}}``,
 after each report ``true`` (train on) or ``false`` (enough), and ``{"leave": job}`` when a job is to
 be unwound in the middle. It answers with ``["ready"]`` or ``["unfit", reason, trace]``, and with
-the number of the job ``["report", job, resource, value, metrics]``, ``["saved", job, resource,
-bytes]``, ``["notice", job, text]``, ``["ended", job]``, ``["failed", job, reason, trace]``. When
-the tuner is gone the worker ends.
+the number of the job ``["started", job]``, ``["report", job, resource, value, metrics]``,
+``["saved", job, resource, bytes]``, ``["notice", job, text]``, ``["ended", job]``,
+``["failed", job, reason, trace]``. When the tuner is gone the worker ends.
 """
 
 from __future__ import annotations
@@ -257,6 +257,7 @@ def main(address: str, token: str, number: int) -> None:
         if not isinstance(order, dict) or "start" not in order:
             continue  # an answer, or a message to leave, for a job that has left meanwhile
         assignment = Assignment(**order["start"])
+        line.send("started", assignment.job)  # from now on what happens may be the job's doing
         surroundings.restore()
         stopper.listen()
         channel = JobChannel(line, assignment.job)

@@ -18,7 +18,16 @@ from typing import Any
 from rungwise.backends.base import TICK, WorkerView, Workplace
 from rungwise.backends.connection import CHUNK, Connection
 from rungwise.backends.launchers import Handle, Launcher
-from rungwise.backends.messages import Crashed, Ended, Message, Notice, Printed, Reported, Saved
+from rungwise.backends.messages import (
+    Crashed,
+    Ended,
+    Fault,
+    Message,
+    Notice,
+    Printed,
+    Reported,
+    Saved,
+)
 from rungwise.errors import WorkerStartError
 from rungwise.run import Assignment
 
@@ -26,7 +35,7 @@ START_LIMIT = 60.0
 """Seconds after which a worker that is still not ready is reported."""
 
 FAILED_STARTS = 3
-"""So many times the number of workers die in a row before they are ready: the study gives up."""
+"""So many times the number of workers die in a row, none with a job: the study gives up."""
 
 TAIL = 16 * 1024
 """How many of the last bytes of output are kept of a job, for the record of its failure."""
@@ -41,7 +50,9 @@ class Worker:
         born: when it was launched.
 
     Attributes:
+        line: the connection to it, None until it has connected.
         assignment: what it does, None when idle.
+        took_up: whether it has said that it received that.
         started: when it was given that.
         resource: the last that its job has reported.
         ready: whether it has loaded the training function.
@@ -52,8 +63,9 @@ class Worker:
     def __init__(self, number: int, handle: Handle, born: float) -> None:
         self.number = number
         self.handle = handle
-        self.line = Connection(handle.socket)
+        self.line: Connection | None = None
         self.assignment: Assignment | None = None
+        self.took_up = False
         self.started = self.born = born
         self.resource: float = 0
         self.ready = self.late = False
@@ -63,7 +75,8 @@ class Worker:
     @property
     def free(self) -> bool:
         """Whether it can be given a job now."""
-        return self.ready and self.assignment is None and not self.line.broken
+        connected = self.line is not None and not self.line.broken
+        return self.ready and connected and self.assignment is None
 
     def read_output(self) -> bytes | None:
         """Take what it has printed, so that it can print more; None when it has closed that."""
@@ -127,6 +140,8 @@ class WorkerBackend:
         os.set_blocking(self._woken, False)
         self._selector.register(self._wake, selectors.EVENT_READ, None)
         self._launcher = launcher(lambda text: self._said.append(Notice(None, text)))
+        if self._launcher.arrivals is not None:
+            self._selector.register(self._launcher.arrivals, selectors.EVENT_READ, None)
         try:
             for number in range(workers):
                 self._workers.append(self._launch(number))
@@ -147,7 +162,7 @@ class WorkerBackend:
         worker = next(worker for worker in self._workers if worker.free)
         self._read_output(worker)
         worker.tail.clear()
-        worker.assignment = assignment
+        worker.assignment, worker.took_up = assignment, False
         worker.resource = assignment.start
         worker.started = self._now
         self._by_job[assignment.job] = worker
@@ -171,7 +186,7 @@ class WorkerBackend:
         self._look_at_the_clock()
         for key, events in ready:
             if key.data is None:
-                os.read(self._wake, 1024)
+                self._woken_up(key.fd)
                 continue
             worker, is_line = key.data
             if worker not in self._workers:
@@ -181,15 +196,23 @@ class WorkerBackend:
                     self._selector.unregister(key.fd)  # it has closed its output
                 continue
             if events & selectors.EVENT_WRITE:
-                self._flush(worker)
+                self._flush(worker, worker.line)
             if events & selectors.EVENT_READ:
-                self._receive(worker)
+                self._receive(worker, worker.line)
         if self._now - self._checked >= TICK or any(w.deadline is not None for w in self._workers):
             self._checked = self._now
             for worker in list(self._workers):
                 self._look_after(worker)
         said, self._said = self._said, []
         return said
+
+    def _woken_up(self, descriptor: int) -> None:
+        if descriptor == self._wake:
+            os.read(self._wake, 1024)
+            return
+        self._launcher.accept()
+        for worker in self._workers:
+            self._connect(worker)
 
     def wake(self) -> None:
         with suppress(BlockingIOError):  # full: it is being woken already
@@ -203,7 +226,7 @@ class WorkerBackend:
             worker.handle.kill()
         for worker in self._workers:
             self._unregister(worker)
-            worker.handle.bury()
+            worker.handle.reap()
             worker.close_output()
         self._workers.clear()
         self._by_job.clear()
@@ -216,29 +239,38 @@ class WorkerBackend:
 
     def _launch(self, number: int) -> Worker:
         worker = Worker(number, self._launcher.launch(number), self._now)
-        self._selector.register(worker.line.socket, selectors.EVENT_READ, (worker, True))
         if worker.handle.output is not None:
             self._selector.register(worker.handle.output, selectors.EVENT_READ, (worker, False))
-        self._send(worker, self._setup, self._function)
+        self._connect(worker)
         return worker
 
+    def _connect(self, worker: Worker) -> None:
+        """Begin to talk to a worker, if it has connected by now."""
+        if worker.line is None and worker.handle.socket is not None:
+            worker.line = Connection(worker.handle.socket)
+            self._selector.register(worker.line.socket, selectors.EVENT_READ, (worker, True))
+            self._send(worker, self._setup, self._function)
+
     def _unregister(self, worker: Worker) -> None:
-        with suppress(KeyError, ValueError):
-            self._selector.unregister(worker.line.socket)
+        if worker.line is not None:
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(worker.line.socket)
         if worker.handle.output is not None:
             with suppress(KeyError):  # it had closed its output
                 self._selector.unregister(worker.handle.output)
 
     def _send(self, worker: Worker, message: Any, payload: bytes = b"") -> None:
-        worker.line.send(message, payload)
-        if worker.line.waiting:
+        line = worker.line
+        assert line is not None, "only a worker that has connected is given anything"
+        line.send(message, payload)
+        if line.waiting:
             both = selectors.EVENT_READ | selectors.EVENT_WRITE
-            self._selector.modify(worker.line.socket, both, (worker, True))
+            self._selector.modify(line.socket, both, (worker, True))
 
-    def _flush(self, worker: Worker) -> None:
-        worker.line.flush()
-        if not worker.line.waiting:
-            self._selector.modify(worker.line.socket, selectors.EVENT_READ, (worker, True))
+    def _flush(self, worker: Worker, line: Connection) -> None:
+        line.flush()
+        if not line.waiting:
+            self._selector.modify(line.socket, selectors.EVENT_READ, (worker, True))
 
     def _read_output(self, worker: Worker) -> bool:
         """Take what a worker has printed; whether there may be more one day."""
@@ -249,8 +281,8 @@ class WorkerBackend:
 
     # -- what they say -------------------------------------------------------------------------
 
-    def _receive(self, worker: Worker) -> None:
-        messages = worker.line.receive()
+    def _receive(self, worker: Worker, line: Connection) -> None:
+        messages = line.receive()
         if messages is None:
             self._died(worker)
             return
@@ -260,11 +292,13 @@ class WorkerBackend:
     def _heard(self, worker: Worker, kind: str, rest: list[Any]) -> None:
         job = worker.assignment
         if kind == "ready":
-            worker.ready, self._failed_starts = True, 0
+            worker.ready = True
         elif kind == "unfit":
             raise WorkerStartError(*rest)
         elif job is None or rest[0] != job.job:
             pass  # of a job that has left
+        elif kind == "started":
+            worker.took_up, self._failed_starts = True, 0
         elif kind == "report":
             number, resource, value, metrics = rest
             worker.resource = max(worker.resource, resource)
@@ -278,7 +312,9 @@ class WorkerBackend:
         elif kind == "ended":
             self._left(worker)
 
-    def _left(self, worker: Worker, reason: str | None = None, trace: str = "") -> None:
+    def _left(
+        self, worker: Worker, reason: str | None = None, trace: str = "", fault: Fault = "trial"
+    ) -> None:
         """The job has left the worker."""
         job = worker.assignment
         assert job is not None, "only a job can leave"
@@ -289,22 +325,23 @@ class WorkerBackend:
         if reason is None:
             self._said.append(Ended(job.job, output if asked else ""))
         else:
-            self._said.append(Crashed(job.job, reason, trace, output))
+            self._said.append(Crashed(job.job, reason, trace, output, fault))
 
     def _died(self, worker: Worker) -> None:
         """A worker has gone; its job crashed with it, and another takes its place."""
         self._unregister(worker)
-        how = worker.handle.bury()
+        ending = worker.handle.reap()
         self._read_output(worker)
         if worker.assignment is not None:
-            self._left(worker, how)
+            # A job that it has never taken up cannot have ended it.
+            self._left(worker, ending.how, fault=ending.fault if worker.took_up else "worker")
         worker.close_output()
         place = self._workers.index(worker)
-        del self._workers[place]  # whatever comes now, it is not to be buried again
-        if not worker.ready:
+        del self._workers[place]  # whatever comes now, it is not to be reaped again
+        if not worker.took_up:
             self._failed_starts += 1
             if self._failed_starts >= FAILED_STARTS * self._size:
-                said = f"{self._failed_starts} died in a row ({how})"
+                said = f"{self._failed_starts} died in a row ({ending.how})"
                 raise WorkerStartError(said, worker.tail.decode(errors="replace"))
         self._workers.insert(place, self._launch(worker.number))
 
@@ -323,7 +360,7 @@ class WorkerBackend:
         now = self._now
         if worker.handle.dead:
             # Children that it forked may keep its socket open: hear what is left first.
-            while messages := worker.line.receive():
+            while worker.line is not None and (messages := worker.line.receive()):
                 for kind, *rest in messages:
                     self._heard(worker, kind, rest)
             self._died(worker)
@@ -332,11 +369,7 @@ class WorkerBackend:
             worker.handle.kill()
         elif not worker.ready and not worker.late and now - worker.born > START_LIMIT:
             worker.late = True
-            self._said.append(
-                Notice(
-                    None,
-                    f"worker {worker.number} ({worker.handle.where}) is not ready after "
-                    f"{START_LIMIT:g} s: it imports {', '.join(self._setup['preload']) or 'the '}"
-                    f"{'' if self._setup['preload'] else 'training function'}",
-                )
-            )
+            what = ", ".join(self._setup["preload"]) or "the training function"
+            stage = "it has not connected" if worker.line is None else f"it imports {what}"
+            slot = f"worker {worker.number} ({worker.handle.where})"
+            self._said.append(Notice(None, f"{slot} is not ready after {START_LIMIT:g} s: {stage}"))

@@ -409,6 +409,19 @@ class ProcessBackendConformance(TrainingBackendConformance):
             assert len(backend.poll()) == 0
         self._until(backend, lambda: backend.idle() == 2)
 
+    def test_a_job_given_to_a_slot_that_has_vanished_is_not_to_blame(self) -> None:
+        """It never ran there: the fault is the worker's."""
+        backend = self.open(do)
+        self.kill_worker(backend, 0)
+        time.sleep(0.2)  # dead for sure, but not polled: the backend cannot know
+        self.start(backend, "run.report(1, loss=2)")
+        crashed = self.follow(backend)[-1]
+        assert isinstance(crashed, Crashed)
+        assert crashed.fault == "worker"
+        self._until(backend, lambda: backend.idle() == 1)
+        self.start(backend, "run.report(1, loss=2)", job=1)
+        assert self.follow(backend) == [Reported(1, 1, 2), Ended(1)]
+
     def test_a_slot_that_never_starts_is_never_given_a_job(self) -> None:
         """The study goes on with those that are there."""
         train = _SecondNeverLoads(str(self.folder / "loaded"))
