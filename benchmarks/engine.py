@@ -20,7 +20,7 @@ import tracemalloc
 from dataclasses import asdict, dataclass
 
 import rungwise as rw
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 
 RECIPES: dict[str, Recipe] = {
     "ASHA": rw.ASHA(max_resource=200),

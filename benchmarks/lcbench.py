@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import rungwise as rw
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 
 EPOCHS = 50
 RECIPES: dict[str, Recipe] = {

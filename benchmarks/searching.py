@@ -17,8 +17,8 @@ import numpy as np
 
 import rungwise as rw
 from rungwise import benchmarks
+from rungwise.core.searcher import Searcher
 from rungwise.searchers import GP, KDE, OptunaSearcher, RandomSearcher
-from rungwise.searchers.base import Searcher
 from rungwise.space import Space
 from rungwise.testing.searchers import ListHistory, Observation
 

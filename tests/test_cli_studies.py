@@ -16,7 +16,7 @@ import pytest
 
 import rungwise as rw
 from rungwise.cli import studies, summary
-from rungwise.storage.locking import FileLock
+from rungwise.locking import FileLock
 from rungwise.storage.study_file import StudyFile
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

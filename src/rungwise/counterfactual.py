@@ -13,17 +13,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rungwise.core.checks import one_of, real, whole
 from rungwise.core.decisions import CONTINUE, Decision, Job, Run
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableStudy
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 from rungwise.core.study import Study
 from rungwise.core.trials import State, Trial
 from rungwise.errors import InvalidArgumentError
 from rungwise.schedulers import ASHA, PASHA, Hyperband, RandomSearch, Rush, SuccessiveHalving
+from rungwise.validation import one_of, real, whole
 
 NAMES = {"asha": "ASHA", "random": "random search", "halving": "successive halving"}
 NAMES["hyperband"] = "Hyperband"

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rungwise.checkpoints import bytes_of
-from rungwise.core.checks import must_be, one_of
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
+from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.registry import BACKENDS, DISPLAYS, SCHEDULERS, SEARCHERS
-from rungwise.searchers.base import Searcher
+from rungwise.validation import must_be, one_of
 
 
 def check_metric(name: str, value: Any) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
-from rungwise.core.checks import keep as set_frozen
-from rungwise.core.checks import one_of, real, whole
 from rungwise.errors import InvalidArgumentError
+from rungwise.validation import keep as set_frozen
+from rungwise.validation import one_of, real, whole
 
 Check = Callable[[str, Any], Any]
 T = TypeVar("T")

@@ -11,11 +11,11 @@ import numpy as np
 from rungwise.backends.simulator import Simulator
 from rungwise.benchmarks.among import Among
 from rungwise.benchmarks.table import Table
-from rungwise.core.checks import Goal, must_be, whole
 from rungwise.core.codec import jsonable
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Finish, Limits
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
+from rungwise.core.searcher import Searcher
 from rungwise.core.seeding import generator
 from rungwise.core.study import Study
 from rungwise.driver import Driver
@@ -23,10 +23,10 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.option_checks import check_scheduler
 from rungwise.registry import SEARCHERS
 from rungwise.searchers import AmongRows
-from rungwise.searchers.base import Searcher
 from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space
 from rungwise.storage.base import EventLog
+from rungwise.validation import Goal, must_be, whole
 from rungwise.views import BestTrial, StudyResult, StudyView
 from rungwise.views.ended import EndedStudy
 

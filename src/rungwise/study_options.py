@@ -15,7 +15,6 @@ from typing import Any, Literal
 from rungwise.backend_options import SHORT_FORMS, choose_backend, read_backend, set_fields
 from rungwise.backends.local import Local
 from rungwise.checkpoints import CheckpointStore, FolderStore
-from rungwise.core.checks import keep as set_frozen
 from rungwise.core.limits import Finish
 from rungwise.errors import InvalidArgumentError, Told
 from rungwise.option_checks import (
@@ -46,6 +45,7 @@ from rungwise.registry import FAMILIES
 from rungwise.schedulers.codec import recipe_to_json
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import files_of
+from rungwise.validation import keep as set_frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

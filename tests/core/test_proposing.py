@@ -10,7 +10,7 @@ from rungwise.backends.simulator import Simulator
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.limits import Limits
-from rungwise.core.proposing import is_slow
+from rungwise.core.proposals import is_slow
 from rungwise.core.replay import replay
 from rungwise.core.study import Study
 from rungwise.driver import Driver

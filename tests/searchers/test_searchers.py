@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rungwise as rw
-from rungwise.core.proposing import is_repeatable, is_slow
+from rungwise.core.proposals import is_repeatable, is_slow
 from rungwise.schedulers.codec import recipe_from_json, recipe_to_json
 from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol, candidates, gp, kde, telling
 from rungwise.searchers.candidates import fresh, neighbour

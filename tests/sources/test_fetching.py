@@ -12,7 +12,7 @@ from rungwise.benchmarks import installed
 from rungwise.benchmarks.sources import KNOWN, FetchError, Known, fetch
 from rungwise.benchmarks.sources.fetching import known
 from rungwise.errors import InvalidArgumentError, RungwiseError
-from rungwise.storage.locking import FileLock
+from rungwise.locking import FileLock
 
 CONTENT = bytes(range(256)) * 40_000  # ten megabytes
 SHA = hashlib.sha256(CONTENT).hexdigest()

@@ -10,8 +10,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from rungwise.core.checks import real, whole
 from rungwise.errors import InvalidArgumentError
+from rungwise.validation import real, whole
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",

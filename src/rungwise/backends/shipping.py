@@ -13,7 +13,7 @@ from typing import Any
 import cloudpickle
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.loading import is_cut
+from rungwise.script_guard import is_cut
 
 
 def check_function(train: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rungwise.benchmarks.nearest import Nearest
 from rungwise.benchmarks.table import Table
-from rungwise.core.proposing import Config, Proposals
+from rungwise.core.proposals import Config, Proposals
 
 
 class Rows:

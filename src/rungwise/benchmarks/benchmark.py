@@ -14,9 +14,9 @@ from rungwise.benchmarks import arrays
 from rungwise.benchmarks.arrays import Arrays
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.table import Table
-from rungwise.core.checks import Goal, must_be, whole
 from rungwise.errors import TableError
 from rungwise.space import Space
+from rungwise.validation import Goal, must_be, whole
 
 Floats = NDArray[np.float64]
 

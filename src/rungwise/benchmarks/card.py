@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, cast
 
-from rungwise.core.checks import Goal, goal_of, keep, whole
 from rungwise.errors import TableError
 from rungwise.space import Space
+from rungwise.validation import Goal, goal_of, keep, whole
 
 FORMAT = 1
 """The version of the pair of files; a reader refuses newer ones."""

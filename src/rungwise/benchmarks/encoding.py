@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rungwise.core.checks import real
 from rungwise.errors import TableError, Told
+from rungwise.validation import real
 
 Floats = NDArray[np.float64]
 Stored = NDArray[Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rungwise.benchmarks.table import Table
-from rungwise.core.checks import real, whole
 from rungwise.core.seeding import generator
+from rungwise.validation import real, whole
 
 
 def power_laws(

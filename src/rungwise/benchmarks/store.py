@@ -32,8 +32,8 @@ from rungwise.benchmarks import archive, columns, encoding
 from rungwise.benchmarks.arrays import Arrays, check_seconds, clean, valid
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card, check_name
-from rungwise.core.checks import must_be
 from rungwise.errors import InvalidArgumentError, TableError, Told
+from rungwise.validation import must_be
 
 ATTEMPTS, PAUSE = 3, 0.02
 """How often, after how many seconds, a pair of files is read that does not fit together."""

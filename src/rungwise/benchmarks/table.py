@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rungwise.benchmarks.nearest import Nearest
-from rungwise.core.checks import Goal, goal_of
 from rungwise.errors import TableError, Told
 from rungwise.space import Space
 from rungwise.space.scalars import canonical, plain
+from rungwise.validation import Goal, goal_of
 
 Floats = NDArray[np.float64]
 

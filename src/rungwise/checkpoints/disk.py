@@ -9,8 +9,8 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from rungwise.core.checks import whole
 from rungwise.errors import InvalidArgumentError
+from rungwise.validation import whole
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NEARLY_NOTHING = 64 * 1024

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from rungwise.cli import demo_recorded, demo_simulated, digits
 from rungwise.cli.console import INTERRUPTED, out, progress
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 from rungwise.counterfactual import Saving
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
 from rungwise.formatting import format_config

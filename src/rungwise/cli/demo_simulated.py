@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rungwise.benchmarks.generated import power_laws
 from rungwise.benchmarks.table import Table
 from rungwise.cli.console import grid, out, progress
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 from rungwise.schedulers import ASHA, PASHA, FixedResource
 from rungwise.simulation import SimulationResult, simulate
 

@@ -13,7 +13,6 @@ from rich.console import Console
 from rungwise.backends.hardware import cores
 from rungwise.cli.console import ending_when_interrupted, progress
 from rungwise.cli.console import out as result_console
-from rungwise.core.checks import one_of
 from rungwise.errors import InvalidArgumentError
 from rungwise.reproduction import EXPERIMENTS, Reproduction, Settings
 from rungwise.reproduction import reproduce as run
@@ -22,6 +21,7 @@ from rungwise.reproduction.markdown import markdown
 from rungwise.reproduction.protocols import PROTOCOLS
 from rungwise.reproduction.spreadsheets import runs_csv, summary_csv
 from rungwise.reproduction.terminal import show
+from rungwise.validation import one_of
 
 BOTH = "both"
 WIDE = 160

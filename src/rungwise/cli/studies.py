@@ -19,7 +19,7 @@ from rungwise.errors import (
     RungwiseError,
 )
 from rungwise.formatting import format_value
-from rungwise.storage.locking import FileLock
+from rungwise.locking import FileLock
 from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import StudyFile, files_of
 from rungwise.tuning import exports, functions

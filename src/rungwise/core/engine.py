@@ -38,8 +38,8 @@ from rungwise.core.events import (
     Reported,
     flaw_of,
 )
-from rungwise.core.proposing import Proposals
-from rungwise.core.scheduling import Draw, Move, Scheduler
+from rungwise.core.proposals import Proposals
+from rungwise.core.scheduler import Draw, Move, Scheduler
 from rungwise.core.study import Study
 from rungwise.core.trials import MOVES, Cause, State, Trial
 from rungwise.errors import IllegalEventError

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rungwise.core.checks import whole
 from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError
+from rungwise.validation import whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rungwise.core.checks import keep, one_of, real, whole
 from rungwise.errors import InvalidArgumentError
+from rungwise.validation import keep, one_of, real, whole
 
 Finish = Literal["drain", "paper"]
 

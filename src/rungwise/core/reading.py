@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from rungwise.core.checks import Goal
 from rungwise.core.decisions import Job
 from rungwise.core.limits import Limits
-from rungwise.core.scheduling import Recipe, Trace
+from rungwise.core.scheduler import Recipe, Trace
 from rungwise.core.trials import Trial
+from rungwise.validation import Goal
 
 
 class ReadablePlan(Protocol):

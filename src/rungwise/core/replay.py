@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from rungwise.core.decisions import Decision, Run
 from rungwise.core.engine import Config, Engine
 from rungwise.core.events import Event, JobLost
-from rungwise.core.proposing import is_repeatable
+from rungwise.core.proposals import is_repeatable
 from rungwise.core.study import Study
 from rungwise.errors import IllegalEventError, ReplayMismatchError
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rungwise.core.checks import Goal, goal_of, keep, must_be, whole
 from rungwise.core.limits import Limits
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
+from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.base import Searcher
 from rungwise.space import Space
+from rungwise.validation import Goal, goal_of, keep, must_be, whole
 
 
 @dataclass(frozen=True, slots=True)

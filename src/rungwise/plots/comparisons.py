@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from rungwise.core.checks import Goal, goal_of, must_be, one_of, real
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_short, format_tick
 from rungwise.plots import theme
 from rungwise.plots.scales import log_ticks
+from rungwise.validation import Goal, goal_of, must_be, one_of, real
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

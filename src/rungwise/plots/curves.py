@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rungwise.benchmarks.table import Table
-from rungwise.core.checks import Goal, whole
 from rungwise.core.seeding import generator
 from rungwise.errors import InvalidArgumentError, Told
 from rungwise.formatting import format_config, format_value
 from rungwise.plots import theme
 from rungwise.schedulers import FixedResource
 from rungwise.simulation import simulate
+from rungwise.validation import Goal, whole
 from rungwise.views import UNNAMED, StudyView, find_view
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rungwise.core.checks import Goal, goal_of
 from rungwise.rankings.standing import Standing
+from rungwise.validation import Goal, goal_of
 
 
 class Noise(Protocol):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise, Ranking, Verdict, forgiven
 from rungwise.rankings.standing import Standing
+from rungwise.validation import keep, real
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise as NoiseSource
 from rungwise.rankings.soft import SoftRanking
 from rungwise.rankings.standing import Standing
+from rungwise.validation import keep, real
 
 
 @dataclass(frozen=True, slots=True)

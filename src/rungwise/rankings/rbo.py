@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
+from rungwise.validation import keep, real
 
 
 @dataclass(frozen=True, slots=True)

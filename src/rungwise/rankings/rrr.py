@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
+from rungwise.validation import keep, real
 
 
 @dataclass(frozen=True, slots=True)

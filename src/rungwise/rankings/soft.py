@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rungwise.core.checks import keep, real
 from rungwise.rankings.base import Noise, Ranking, Verdict, forgiven
 from rungwise.rankings.standing import Floats, Standing
+from rungwise.validation import keep, real
 
 
 class SoftRanking(Ranking):

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rungwise.core.checks import Goal
 from rungwise.errors import InvalidArgumentError, Told
+from rungwise.validation import Goal
 
 Floats = NDArray[np.float64]
 _HUGE = 1e300

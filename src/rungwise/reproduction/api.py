@@ -8,7 +8,6 @@ from typing import Any
 
 from rungwise.benchmarks import installed, store
 from rungwise.benchmarks.card import Card
-from rungwise.core.checks import must_be, one_of, whole
 from rungwise.errors import InvalidArgumentError, MissingExtraError, TableError
 from rungwise.formatting import join_words
 from rungwise.reproduction import extras, running
@@ -27,6 +26,7 @@ from rungwise.reproduction.outcomes import everything, report_of
 from rungwise.reproduction.protocols import PROTOCOLS
 from rungwise.reproduction.results import Reproduction, Settings
 from rungwise.reproduction.sections import Pairs, sections_of
+from rungwise.validation import must_be, one_of, whole
 
 
 def reproduce(

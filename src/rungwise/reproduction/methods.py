@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from rungwise.benchmarks.table import Table
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 from rungwise.rankings import (
     ARRR,
     RBO,

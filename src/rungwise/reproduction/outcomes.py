@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card
-from rungwise.core.checks import Goal, goal_of
 from rungwise.errors import TableError
 from rungwise.reproduction.results import Figure, Outcome
 from rungwise.simulation import SimulationResult
 from rungwise.specification.choices import goal_of_metric
+from rungwise.validation import Goal, goal_of
 
 Floats = NDArray[np.float64]
 

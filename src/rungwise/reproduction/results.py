@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rungwise.benchmarks.card import Card
-from rungwise.core.checks import Goal
+from rungwise.validation import Goal
 
 
 @dataclass(frozen=True, slots=True)

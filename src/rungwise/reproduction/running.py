@@ -12,15 +12,15 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Event
 
-from rungwise import pools
+from rungwise import process_pools
 from rungwise.benchmarks import installed
 from rungwise.benchmarks.card import Card
-from rungwise.core.checks import whole
 from rungwise.errors import RungwiseError
 from rungwise.reproduction.experiments import Experiment, methods_for, protocols_for
 from rungwise.reproduction.methods import METHODS
 from rungwise.reproduction.results import Outcome, Settings
 from rungwise.reproduction.studies import Chunk, Load, Shelf, run_chunk
+from rungwise.validation import whole
 
 Progress = Callable[[int, int], None]
 """Is told (studies done, studies in all)."""
@@ -111,13 +111,13 @@ def _finished(
         for number, chunk in enumerate(chunks):
             yield number, run_chunk(chunk, shelf)
         return
-    context = pools.fresh()
+    context = process_pools.fresh()
     enough = context.Event()
     pool = ProcessPoolExecutor(
         processes, mp_context=context, initializer=_be_a_worker, initargs=(load, enough)
     )
     try:
-        with pools.deaf_children():
+        with process_pools.deaf_children():
             futures: dict[Future[list[Outcome]], int] = {
                 pool.submit(_work, chunk): number for number, chunk in enumerate(chunks)
             }
@@ -142,7 +142,7 @@ _HANDS: list[tuple[Shelf, Event]] = []
 
 def _be_a_worker(load: Load, enough: Event) -> None:
     _HANDS.append((Shelf(load), enough))
-    pools.die_with_parent()
+    process_pools.die_with_parent()
 
 
 def _work(chunk: Chunk) -> list[Outcome]:

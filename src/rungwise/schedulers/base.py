@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, Rung
-from rungwise.core.scheduling import Trace
+from rungwise.core.scheduler import Trace
 from rungwise.core.trials import Trial
 from rungwise.schedulers.ceilings import Ceiling
 

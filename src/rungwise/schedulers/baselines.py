@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rungwise.core.checks import keep, whole
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut
-from rungwise.core.scheduling import Scheduler
+from rungwise.core.scheduler import Scheduler
 from rungwise.errors import InvalidArgumentError
 from rungwise.schedulers.ceilings import Fixed
 from rungwise.schedulers.promotion import Promotion
+from rungwise.validation import keep, whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Rung
-from rungwise.core.scheduling import Trace
+from rungwise.core.scheduler import Trace
 from rungwise.core.trials import Trial
 from rungwise.rankings.base import GivenNoise, Noise, Ranking, Verdict
 from rungwise.rankings.crossings import Crossings

@@ -12,10 +12,10 @@ from typing import Any
 
 from rungwise import rankings, schedulers
 from rungwise.core.codec import check_fields
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
+from rungwise.core.searcher import Searcher
 from rungwise.errors import SchemaError
 from rungwise.rankings import Ranking
-from rungwise.searchers.base import Searcher
 
 RECIPES: tuple[type, ...] = tuple(getattr(schedulers, name) for name in schedulers.__all__)
 _PUBLIC: tuple[type, ...] = tuple(getattr(rankings, name) for name in rankings.__all__)

@@ -9,7 +9,7 @@ from collections import deque
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut, Rung
-from rungwise.core.scheduling import Draw, Move, Promote
+from rungwise.core.scheduler import Draw, Move, Promote
 from rungwise.core.trials import Trial
 from rungwise.schedulers.base import ToTheMaximum
 

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from rungwise.core.decisions import Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut
-from rungwise.core.scheduling import Draw, Move
+from rungwise.core.scheduler import Draw, Move
 from rungwise.core.trials import Trial
 from rungwise.schedulers.base import ToTheMaximum
 from rungwise.schedulers.ceilings import Fixed

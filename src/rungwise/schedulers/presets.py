@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Literal, TypeVar
 
-from rungwise.core.checks import keep, one_of, whole
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, FloorCut, QuantileCut
-from rungwise.core.scheduling import Scheduler
+from rungwise.core.scheduler import Scheduler
 from rungwise.errors import InvalidArgumentError
 from rungwise.rankings import Noise, Ranking
 from rungwise.schedulers.base import CeilingOver
@@ -21,6 +20,7 @@ from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.hyperband import AsyncBrackets, SyncBrackets
 from rungwise.schedulers.promotion import Promotion
 from rungwise.schedulers.stopping import Stopping
+from rungwise.validation import keep, one_of, whole
 
 Promote = Literal["floor", "quantile"]
 Variant = Literal["promotion", "stopping"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
-from rungwise.core.scheduling import Draw, Move, Promote
+from rungwise.core.scheduler import Draw, Move, Promote
 from rungwise.core.trials import Trial
 from rungwise.schedulers.base import UnderCeiling
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from rungwise.core.checks import keep, must_be, whole
 from rungwise.core.decisions import STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduling import Move, Promote, Recipe, Scheduler, Trace
+from rungwise.core.scheduler import Move, Promote, Recipe, Scheduler, Trace
 from rungwise.core.trials import Trial
 from rungwise.schedulers.presets import PASHA
+from rungwise.validation import keep, must_be, whole
 
 
 @dataclass(frozen=True, slots=True)

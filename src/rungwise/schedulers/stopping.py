@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from rungwise.core.decisions import CONTINUE, STOP, Continue, Pause, Stop
-from rungwise.core.scheduling import Draw, Move
+from rungwise.core.scheduler import Draw, Move
 from rungwise.core.trials import Trial
 from rungwise.schedulers.base import UnderCeiling
 

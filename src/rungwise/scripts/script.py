@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from rungwise.core.checks import keep, real
 from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError
 from rungwise.scripts.commands import filled, flag, placeholders_of, text_of, variables
 from rungwise.scripts.processes import end, told_exit, undisturbed
 from rungwise.scripts.reports import Report, Reports, ScriptError, malformed
 from rungwise.space import Space
+from rungwise.validation import keep, real
 
 POLL = 0.02
 """Seconds between two looks at the report file."""

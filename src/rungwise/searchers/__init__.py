@@ -4,7 +4,7 @@ A searcher is an immutable value; all that it knows comes in as arguments. Nothi
 or keeps random state of its own.
 """
 
-from rungwise.searchers.base import History, Observed, Searcher
+from rungwise.core.searcher import History, Observed, Searcher
 from rungwise.searchers.gp import GP
 from rungwise.searchers.grid import Grid
 from rungwise.searchers.initial import Initial

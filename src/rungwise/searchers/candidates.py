@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rungwise.core.searcher import History
 from rungwise.errors import SpaceError
-from rungwise.searchers.base import History
 from rungwise.space import Space
 from rungwise.space.domains import is_unordered
 

@@ -6,8 +6,8 @@ import importlib.util
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from rungwise.core.searcher import Searcher
 from rungwise.errors import MissingExtraError
-from rungwise.searchers.base import Searcher
 from rungwise.space import Space
 
 

@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rungwise.core.checks import one_of, whole
+from rungwise.core.searcher import History
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.base import History
 from rungwise.searchers.candidates import apart, fresh, neighbour
 from rungwise.searchers.observations import Features, Floats, Observations, gather
 from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.telling import warn_once
 from rungwise.space import Space
+from rungwise.validation import one_of, whole
 
 LEADERS = 8
 """Around as many of the best configurations candidates are looked for."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from rungwise.core.checks import whole
+from rungwise.core.searcher import History
 from rungwise.errors import InvalidArgumentError, SpaceError
-from rungwise.searchers.base import History
 from rungwise.space import Choice, Space
 from rungwise.space.space import MAX_LISTED
+from rungwise.validation import whole
 
 
 @dataclass(frozen=True, slots=True)

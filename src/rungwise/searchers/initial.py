@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rungwise.core.checks import keep, must_be
+from rungwise.core.searcher import History, Searcher
 from rungwise.errors import InvalidArgumentError, SpaceError
-from rungwise.searchers.base import History, Searcher
 from rungwise.searchers.random import RandomSearcher
 from rungwise.space import Space
 from rungwise.space.scalars import is_scalar, plain
+from rungwise.validation import keep, must_be
 
 
 @dataclass(frozen=True, slots=True)

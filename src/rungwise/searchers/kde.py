@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from rungwise.core.checks import real, whole
+from rungwise.core.searcher import History, Observed
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.base import History, Observed
 from rungwise.searchers.candidates import apart, fresh, nudged
 from rungwise.searchers.observations import Floats
 from rungwise.searchers.random import RandomSearcher
 from rungwise.space import Space
 from rungwise.space.domains import is_unordered
+from rungwise.validation import real, whole
 
 TURNS = (-2, 0, 2)
 """A point reflected at 0 and at 1 comes back to itself, moved by 2; further away is nothing."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rungwise.searchers.base import History, Observed
+from rungwise.core.searcher import History, Observed
 from rungwise.space import Choice, Space
 from rungwise.space.domains import is_unordered
 

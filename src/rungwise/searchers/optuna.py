@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rungwise.core.checks import keep
+from rungwise.core.searcher import History, NoHistory, Observed
 from rungwise.errors import InvalidArgumentError, SpaceError
-from rungwise.searchers.base import History, NoHistory, Observed
 from rungwise.searchers.observations import Observations, standings
 from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.samplers import library, made, name_of, quietly
 from rungwise.searchers.telling import warn_once
 from rungwise.space import Choice, Float, Space
 from rungwise.space.domains import Domain
+from rungwise.validation import keep
 
 ENACTED = ("CmaEsSampler", "NSGAIISampler", "NSGAIIISampler")
 """Samplers that mark the trials they have asked for: they must see each being asked for."""

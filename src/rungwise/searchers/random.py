@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rungwise.searchers.base import History
+from rungwise.core.searcher import History
 from rungwise.space import Space
 from rungwise.space.space import MAX_LISTED
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rungwise.searchers.base import History, Searcher
+from rungwise.core.searcher import History, Searcher
 from rungwise.space import Space
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rungwise.core.checks import whole
+from rungwise.core.searcher import History
 from rungwise.errors import InvalidArgumentError, SpaceError
-from rungwise.searchers.base import History
 from rungwise.searchers.random import RandomSearcher
 from rungwise.space import Space
+from rungwise.validation import whole
 
 BITS = 30
 """How many binary digits a coordinate has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 from rungwise.errors import InvalidArgumentError
 from rungwise.registry import RANKINGS, SCHEDULERS
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.loading import CUT, CalledWhileLoadingError, loading
+from rungwise.script_guard import CUT, CalledWhileLoadingError, loading
 
 _FORMS = "it must be 'path/to/file.py:function' or 'package.module:function'"
 

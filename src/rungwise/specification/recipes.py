@@ -18,12 +18,12 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from rungwise.backend_options import SHORT_FORMS
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
+from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
 from rungwise.rankings import Ranking
 from rungwise.registry import BACKENDS, RANKINGS, SCHEDULERS, SEARCHERS, Family
-from rungwise.searchers.base import Searcher
 from rungwise.specification.spaces import known_key
 from rungwise.specification.texts import Document
 from rungwise.study_options import LadderOptions

@@ -19,7 +19,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from rungwise.core.checks import one_of
 from rungwise.core.decisions import Decision
 from rungwise.core.events import Event
 from rungwise.core.study import Study
@@ -31,11 +30,12 @@ from rungwise.errors import (
     RungwiseError,
     SchemaError,
 )
+from rungwise.locking import FileLock
 from rungwise.storage import codec
 from rungwise.storage.base import Entry
 from rungwise.storage.closing import Closing
-from rungwise.storage.locking import FileLock
 from rungwise.storage.schema import APPLICATION, MIGRATIONS, checksum_of
+from rungwise.validation import one_of
 
 Durability = Literal["normal", "full"]
 

@@ -27,7 +27,7 @@ from rungwise.core.decisions import Decision
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Limits
 from rungwise.core.replay import replay
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 from rungwise.core.study import Study
 from rungwise.driver import Driver
 from rungwise.policy import Policy

@@ -23,7 +23,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.replay import losses_of, replay
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 from rungwise.core.study import Study
 from rungwise.driver import Driver
 from rungwise.simulation import simulate

@@ -27,9 +27,9 @@ import numpy as np
 import pytest
 
 from rungwise.core.limits import Limits
+from rungwise.core.searcher import Observed, Searcher
 from rungwise.core.study import Study
 from rungwise.schedulers import PASHA
-from rungwise.searchers.base import Observed, Searcher
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.storage import codec
 

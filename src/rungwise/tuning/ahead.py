@@ -1,6 +1,6 @@
 """Proposals of slow searchers, computed by a thread while workers train.
 
-What is proposed does not depend on when it is computed: see :mod:`rungwise.core.proposing`.
+What is proposed does not depend on when it is computed: see :mod:`rungwise.core.proposals`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from weakref import WeakSet
 
-from rungwise.core.proposing import Config, Proposals
+from rungwise.core.proposals import Config, Proposals
 
 MOMENT = 3.0
 """Seconds that the end of a study waits for a proposal that nobody needs any more."""

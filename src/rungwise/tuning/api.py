@@ -17,14 +17,14 @@ from rungwise.backend_options import SHORT_FORMS, choose_backend
 from rungwise.backends.base import PreparedBackend
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.limits import Finish
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
+from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, StudyDiffersError
-from rungwise.loading import not_while_loading
 from rungwise.option_checks import check_display
 from rungwise.options import take
-from rungwise.searchers.base import Searcher
+from rungwise.script_guard import not_while_loading
 from rungwise.searchers.checking import check_searcher
 from rungwise.storage.codec import types_of
 from rungwise.storage.sqlite import Durability

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from rungwise.core.checks import one_of
 from rungwise.core.codec import jsonable
 from rungwise.core.decisions import Job, Run
 from rungwise.core.events import Reported
@@ -18,6 +17,7 @@ from rungwise.errors import MissingExtraError
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.replaying import fold
+from rungwise.validation import one_of
 from rungwise.views import StudyView
 
 What = Literal["reports", "trials"]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rungwise.core.checks import must_be, whole
 from rungwise.core.limits import Limits
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
+from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError
 from rungwise.schedulers import PASHA, Rush
 from rungwise.searchers import RandomSearcher
-from rungwise.searchers.base import Searcher
 from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space
 from rungwise.storage import codec
 from rungwise.study_options import StopOptions
+from rungwise.validation import must_be, whole
 
 TRIALS = 256
 """How many configurations are tried where no other end was asked for: as many as in the paper."""

@@ -15,7 +15,6 @@ from typing import Any
 
 from rungwise.backends.base import BackendRecipe
 from rungwise.checkpoints import CheckpointStore, resource_text
-from rungwise.core.checks import whole
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -29,6 +28,7 @@ from rungwise.tuning.brief import Brief
 from rungwise.tuning.old_progress import read_progress
 from rungwise.tuning.replaying import fold
 from rungwise.tuning.tuner import Report, Tuner
+from rungwise.validation import whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from rungwise.core.checks import whole
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError, SpaceError, Told
 from rungwise.schedulers import Rush
 from rungwise.space import Space
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.replaying import fold
+from rungwise.validation import whole
 from rungwise.views import leaderboard
 
 LEADERS = 4

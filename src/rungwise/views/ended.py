@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from rungwise.core.checks import Goal
 from rungwise.core.decisions import Job
 from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableScheduler, ReadableStudy
-from rungwise.core.scheduling import Recipe, Scheduler, Trace
+from rungwise.core.scheduler import Recipe, Scheduler, Trace
 from rungwise.core.trials import State, Trial
+from rungwise.validation import Goal
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
-from rungwise.core.checks import Goal
 from rungwise.core.codec import jsonable
 from rungwise.core.ladder import Ladder
 from rungwise.core.reading import ReadableStudy
 from rungwise.core.trials import State, Trial
+from rungwise.validation import Goal
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rungwise.core.checks import Goal
 from rungwise.core.codec import jsonable
+from rungwise.validation import Goal
 from rungwise.views.folds import BestTrial, Row, RungView
 from rungwise.views.study_view import StudyView
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rungwise import counterfactual
-from rungwise.core.checks import Goal
 from rungwise.core.engine import Engine
 from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableStudy
-from rungwise.core.scheduling import Recipe
+from rungwise.core.scheduler import Recipe
 from rungwise.core.trials import Trial
+from rungwise.validation import Goal
 from rungwise.views import folds
 from rungwise.views.folds import BestTrial, Row, RungView
 

@@ -21,8 +21,8 @@ from rungwise.benchmarks.installed import data_folder
 from rungwise.benchmarks.sources.fetching import KNOWN, FetchError, Known, fetch
 from rungwise.benchmarks.sources.making import Progress
 from rungwise.benchmarks.sources.recognising import recognise
-from rungwise.core.checks import whole
 from rungwise.errors import InvalidArgumentError, TableError, Told
+from rungwise.validation import whole
 
 __all__ = ["KNOWN", "FetchError", "Known", "convert", "fetch"]
 

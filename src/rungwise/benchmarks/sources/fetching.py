@@ -26,7 +26,7 @@ from rungwise._version import __version__
 from rungwise.benchmarks.installed import VARIABLE, data_folder
 from rungwise.benchmarks.sources.making import Progress
 from rungwise.errors import InvalidArgumentError, RungwiseError
-from rungwise.storage.locking import FileLock
+from rungwise.locking import FileLock
 
 CHUNK = 2**20
 _NETWORK = (urllib.error.URLError, http.client.HTTPException, OSError)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rungwise import pools
+from rungwise import process_pools
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.sources import unpickling
 from rungwise.benchmarks.sources.damage import DAMAGE, damaged
@@ -108,10 +108,10 @@ def read_folder(
     paths = sorted(path for path in folder.iterdir() if MEMBER.fullmatch(path.name))
     if workers > 1 and len(paths) > 1:
         with ProcessPoolExecutor(
-            workers, mp_context=pools.fresh(), initializer=pools.die_with_parent
+            workers, mp_context=process_pools.fresh(), initializer=process_pools.die_with_parent
         ) as pool:
             try:
-                with pools.deaf_children():
+                with process_pools.deaf_children():
                     answers = pool.map(_there, paths, chunksize=8)
                 yield from _told(map(_here, answers), len(paths), on_progress)
             except BrokenProcessPool as error:

@@ -1,6 +1,6 @@
 """What a searcher is asked, and what it is shown.
 
-Law of this package: a searcher remembers nothing. The same space, history and state of the
+The law of searchers: one remembers nothing. The same space, history and state of the
 generator give the same proposal, in this process and in any other.
 """
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from rungwise.core import seeding
 from rungwise.core.history import TrialHistory
+from rungwise.core.searcher import History, Observed, Searcher
 from rungwise.core.study import Study
 from rungwise.core.trials import Trial
 from rungwise.errors import SpaceError
-from rungwise.searchers.base import History, Observed, Searcher
 from rungwise.space import Space
 
 Config = Mapping[str, Any]
