@@ -21,7 +21,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.base
-	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python perf/engine.py
 
 # docs/results.md, and the files of the report beside it in results/; half an hour on two cores.
 results: $(VENV)/.dev

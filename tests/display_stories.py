@@ -10,7 +10,7 @@ from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.display import Snapshot, WorkerView
 from rungwise.display.live import LiveDisplay, Screen
-from rungwise.display.picture import Frame
+from rungwise.display.render import Frame
 from rungwise.views import StudyView
 
 

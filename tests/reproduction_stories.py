@@ -8,7 +8,7 @@ from rungwise.benchmarks import store
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.table import Table
 from rungwise.core.seeding import generator
-from rungwise.reproduction.results import Figure, Outcome, Row, Section
+from rungwise.lab.reproduction.results import Figure, Outcome, Row, Section
 from rungwise.space import Choice, Float, Int, Space
 
 VALUES = [[[0.5, 0.55, 0.6], [0.6, 0.5, 0.4], [0.1, 0.2, 0.9]]]

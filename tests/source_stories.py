@@ -10,8 +10,8 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from rungwise.benchmarks.sources import convert
 from rungwise.errors import TableError
+from rungwise.lab.sources import convert
 
 DATASETS = ("cifar10-valid", "cifar10", "cifar100", "ImageNet16-120")
 OPS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")

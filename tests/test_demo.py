@@ -17,7 +17,7 @@ import pytest
 
 import rungwise as rw
 from rungwise.cli import demo_recorded, digits
-from rungwise.reproduction.results import Figure, Rival
+from rungwise.lab.reproduction.results import Figure, Rival
 
 pytest.importorskip("sklearn")
 

@@ -7,7 +7,7 @@ import pytest
 
 import rungwise as rw
 from rungwise.errors import InvalidArgumentError, SpaceError
-from rungwise.specification import read_space, texts
+from rungwise.specification import files, read_space
 
 
 def written(folder, name, text):
@@ -49,17 +49,17 @@ def written(folder, name, text):
     ],
 )
 def test_values_follow_yaml_1_2(text, value):
-    found = texts.parse(f"key: {text}".encode(), "x.yaml").data["key"]
+    found = files.parse(f"key: {text}".encode(), "x.yaml").data["key"]
     assert (type(found), found) == (type(value), value)
 
 
 def test_infinities_are_read_for_others_to_refuse():
-    data = texts.parse(b"a: [.inf, -.Inf, .nan]", "x.yaml").data
+    data = files.parse(b"a: [.inf, -.Inf, .nan]", "x.yaml").data
     assert str(data["a"]) == "[inf, -inf, nan]"
 
 
 def test_aliases_stand_for_what_they_name():
-    data = texts.parse(b"a: &x {low: 1}\nb: *x\nc: [*x, &y 3, *y]", "x.yaml").data
+    data = files.parse(b"a: &x {low: 1}\nb: *x\nc: [*x, &y 3, *y]", "x.yaml").data
     assert data == {"a": {"low": 1}, "b": {"low": 1}, "c": [{"low": 1}, 3, 3]}
 
 
@@ -97,7 +97,7 @@ BOMB = "a0: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9]\n" + "".join(
 )
 def test_bad_yaml_is_refused_with_its_line(content, place, rule):
     with pytest.raises(InvalidArgumentError) as caught:
-        texts.parse(content, "x.yaml")
+        files.parse(content, "x.yaml")
     assert place in str(caught.value)
     assert rule in str(caught.value)
 
@@ -117,7 +117,7 @@ def test_bad_yaml_is_refused_with_its_line(content, place, rule):
 )
 def test_bad_json_is_refused(content, place, rule):
     with pytest.raises(InvalidArgumentError) as caught:
-        texts.parse(content, "x.json", is_json=True)
+        files.parse(content, "x.json", is_json=True)
     assert place in str(caught.value)
     assert rule in str(caught.value)
 
@@ -134,14 +134,14 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, monkeypatch):
         read_space(tmp_path)
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         read_space("a\0b")
-    monkeypatch.setattr(texts, "MAX_BYTES", 10)
+    monkeypatch.setattr(files, "MAX_BYTES", 10)
     path = written(tmp_path, "big.yaml", "lr: [1, 2, 3, 4]")
     with pytest.raises(InvalidArgumentError, match=r"big\.yaml is too long, but 10 bytes"):
         read_space(path)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key():
-    assert texts.parse(b"\xef\xbb\xbfa: 1", "x.yaml").data == {"a": 1}
+    assert files.parse(b"\xef\xbb\xbfa: 1", "x.yaml").data == {"a": 1}
 
 
 # -- spaces ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rungwise as rw
 from rungwise.errors import RungwiseError
-from rungwise.specification import load_function, read_space, read_study, texts
+from rungwise.specification import files, load_function, read_space, read_study
 
 SCALARS = st.one_of(
     st.none(),
@@ -116,14 +116,14 @@ def sound(space):
 @example("a: !<tag:x> b")
 @example("- - - -\n\t- x")
 def test_any_text_is_yaml_or_refused(text):
-    read_or_refused(texts.parse, text.encode("utf-8", "surrogatepass"), "x.yaml")
+    read_or_refused(files.parse, text.encode("utf-8", "surrogatepass"), "x.yaml")
 
 
 @settings(max_examples=200)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(content):
     for is_json in (False, True):
-        read_or_refused(lambda: texts.parse(content, "x", is_json=is_json))  # noqa: B023
+        read_or_refused(lambda: files.parse(content, "x", is_json=is_json))  # noqa: B023
 
 
 @settings(max_examples=400)

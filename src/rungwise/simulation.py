@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rungwise.backends.simulator import Simulator
-from rungwise.benchmarks.among import Among
+from rungwise.benchmarks.row_proposer import Among
 from rungwise.benchmarks.table import Table
 from rungwise.core.codec import jsonable
 from rungwise.core.engine import Engine

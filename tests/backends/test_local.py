@@ -24,7 +24,7 @@ from rungwise.backends.messages import Crashed, Ended, Notice, Reported
 from rungwise.checkpoints import FolderStore
 from rungwise.errors import InvalidArgumentError, WorkerStartError
 from rungwise.run import Assignment
-from rungwise.tuning import functions
+from rungwise.tuning import function_reference
 
 PATIENCE = 60.0
 
@@ -346,7 +346,7 @@ def test_a_function_of_a_test_module_gets_to_a_worker(crew):
 
 def test_where_to_find_a_function_again_is_said_where_it_can_be():
     def told(train):
-        return (functions.reference(train) or {}).get("function")
+        return (function_reference.reference(train) or {}).get("function")
 
     assert told(shutil.copy) == "shutil:copy"
     # By its name where that can be imported (the working directory may be on the path), or by file.

@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 import rungwise as rw
-from rungwise.benchmarks import Card, installed, sources, store
+from rungwise.benchmarks import Card, catalog, store
 from rungwise.cli import benchmark as commands
 from rungwise.errors import TableError
+from rungwise.lab import sources
 from rungwise.space import Space
 
 SPACE = Space.parse({"lr": rw.Float(1e-5, 10, log=True), "act": ["relu", "[red]tanh"]})
@@ -31,7 +32,7 @@ def put(folder, name, **fields):
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
     package, data = tmp_path / "package", tmp_path / "data"
-    monkeypatch.setattr(installed, "PACKAGED", package)
+    monkeypatch.setattr(catalog, "PACKAGED", package)
     monkeypatch.setenv("RUNGWISE_DATA", str(data))
     monkeypatch.setattr(sources, "KNOWN", ())
     put(
@@ -134,7 +135,7 @@ def test_list_survives_what_is_damaged(folders):
 
 
 def test_list_of_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(installed, "PACKAGED", tmp_path / "none")
+    monkeypatch.setattr(catalog, "PACKAGED", tmp_path / "none")
     monkeypatch.setenv("RUNGWISE_DATA", str(tmp_path / "neither"))
     assert json.loads(output("list", "--json"))["benchmarks"] == []
     text = output("list")

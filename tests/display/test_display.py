@@ -24,7 +24,7 @@ from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.display import choose
-from rungwise.display.events import EventDisplay
+from rungwise.display.json_lines import EventDisplay
 from rungwise.display.line_writer import LineWriter
 from rungwise.display.lines import LineDisplay
 from rungwise.display.live import LiveDisplay

@@ -12,8 +12,8 @@ from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.display import Snapshot
+from rungwise.display.changes import Watch
 from rungwise.display.estimate import Estimator, Left
-from rungwise.display.watch import Watch
 
 # -- estimates and savings --------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.display.events import EventDisplay
+from rungwise.display.json_lines import EventDisplay
 from rungwise.display.lines import LineDisplay
 from rungwise.display.live import LiveDisplay, Screen
 

@@ -11,7 +11,7 @@ from faults.scenarios import Scene, ending
 import rungwise as rw
 from rungwise.storage import SqliteLog
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning.replaying import fold
+from rungwise.tuning.folding import fold
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import rungwise as rw
 from rungwise import plots
+from rungwise.lab.reproduction.results import Figure, Row, Section
 from rungwise.plots import theme
 from rungwise.plots.comparisons import front, points_of
-from rungwise.reproduction.results import Figure, Row, Section
 
 pytest.importorskip("plotly")
 

@@ -13,11 +13,21 @@ import pytest
 import rungwise as rw
 from rungwise.core.proposals import is_repeatable, is_slow
 from rungwise.schedulers.codec import recipe_from_json, recipe_to_json
-from rungwise.searchers import GP, KDE, Grid, RandomSearcher, Sobol, candidates, gp, kde, telling
+from rungwise.searchers import (
+    GP,
+    KDE,
+    Grid,
+    RandomSearcher,
+    Sobol,
+    candidates,
+    gp,
+    kde,
+    model_warnings,
+)
 from rungwise.searchers.candidates import fresh, neighbour
 from rungwise.searchers.gp import log_expected_improvement
+from rungwise.searchers.model_warnings import libraries_silent
 from rungwise.searchers.observations import Features, gather, normal_scores
-from rungwise.searchers.telling import libraries_silent
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.testing.searchers import (
     SPACES,
@@ -439,7 +449,7 @@ def test_a_failed_fit_is_told_and_the_proposal_is_random(monkeypatch):
     def broken(*_):
         raise RuntimeError(f"not positive definite, order {next(times)}")
 
-    monkeypatch.setattr(telling, "_told", set())
+    monkeypatch.setattr(model_warnings, "_told", set())
     monkeypatch.setattr(gaussian.Gaussian, "fitted", broken)
     history = ListHistory(LINE)
     for x in np.linspace(0, 1, 15):

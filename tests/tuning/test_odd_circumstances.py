@@ -252,9 +252,9 @@ def test_a_study_can_be_looked_at_in_an_archive(tmp_path, monkeypatch):
 def test_typed_in_functions_cannot_be_found_again(tmp_path):
     code = textwrap.dedent("""
         import rungwise as rw
-        from rungwise.tuning import functions
+        from rungwise.tuning import function_reference
         def train(config, run): run.report(1, loss=1)
-        print(functions.reference(train))
+        print(function_reference.reference(train))
     """)
     done = subprocess.run(
         [sys.executable], input=code, capture_output=True, text=True, check=True, cwd=tmp_path
@@ -269,7 +269,7 @@ def test_modules_run_by_name_are_found_by_name(tmp_path):
     (package / "main.py").write_text(
         "from rungwise.tuning import functions\n"
         "def train(config, run): ...\n"
-        "print(functions.reference(train))\n"
+        "print(function_reference.reference(train))\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "pack.main"],

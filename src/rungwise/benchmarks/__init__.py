@@ -2,8 +2,8 @@
 
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card
+from rungwise.benchmarks.catalog import cards, data_folder, load, names
 from rungwise.benchmarks.generated import power_laws
-from rungwise.benchmarks.installed import cards, data_folder, load, names
 from rungwise.benchmarks.table import Table
 
 __all__ = [

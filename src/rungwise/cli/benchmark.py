@@ -10,10 +10,10 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from rungwise.benchmarks import installed, store
+from rungwise.benchmarks import catalog, store
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card
-from rungwise.benchmarks.installed import Place
+from rungwise.benchmarks.catalog import Place
 from rungwise.cli.benchmark_get import convert, fetch
 from rungwise.cli.console import grid, out
 from rungwise.cli.summary import as_line, line, lines
@@ -47,12 +47,12 @@ def list_benchmarks(
     as_json: AsJson = False,
 ) -> None:
     """The benchmarks at hand, and the public ones that can be had."""
-    from rungwise.benchmarks import sources  # noqa: PLC0415 - it brings in the network
+    from rungwise.lab import sources  # noqa: PLC0415 - it brings in the network
 
-    here = [_entry(place) for place in installed.places()]
-    names = installed.names()
+    here = [_entry(place) for place in catalog.places()]
+    names = catalog.names()
     there = [_told(source) for source in sources.KNOWN if not _is_here(source.name, names)]
-    folder = str(installed.data_folder())
+    folder = str(catalog.data_folder())
     if as_json:
         typer.echo(as_line({"benchmarks": here, "available": there, "data_folder": folder}))
         return
@@ -69,7 +69,7 @@ def list_benchmarks(
 @app.command()
 def info(name: Name, as_json: AsJson = False) -> None:
     """What is known about a benchmark: its data card, its space, and how good its rows are."""
-    place = installed.find(name)
+    place = catalog.find(name)
     benchmark = store.read(place.folder, name)
     quantiles = _quantiles(benchmark)
     files = [place.folder / f"{name}{suffix}" for suffix in (".npz", ".json")]
@@ -104,7 +104,7 @@ def _entry(place: Place) -> dict[str, Any]:
         "fault": None,
     }
     try:
-        installed.find(place.name)
+        catalog.find(place.name)
         card = store.read_card(place.folder, place.name)
     except RungwiseError as error:
         return {**entry, "fault": str(error)}

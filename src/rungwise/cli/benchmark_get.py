@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rungwise.benchmarks import Card, installed, store
+from rungwise.benchmarks import Card, catalog, store
 from rungwise.cli.console import ending_when_interrupted, grid, out, progress
 from rungwise.cli.summary import line
 from rungwise.errors import RungwiseError
@@ -47,7 +47,7 @@ def fetch(name: Name, into: Into = None, downloads: Downloads = None, workers: W
     A download that was interrupted goes on where it ended; a complete one is checked, and kept.
     """
     with ending_when_interrupted("what came is kept, the same command goes on from there"):
-        from rungwise.benchmarks import sources  # noqa: PLC0415 - few commands need the network
+        from rungwise.lab import sources  # noqa: PLC0415 - few commands need the network
 
         with progress("downloading (MiB)") as tell:
             path = sources.fetch(name, into=downloads, on_progress=tell)
@@ -56,9 +56,9 @@ def fetch(name: Name, into: Into = None, downloads: Downloads = None, workers: W
 
 
 def _convert(source: Path, into: Path | None, workers: int) -> None:
-    from rungwise.benchmarks import sources  # noqa: PLC0415
+    from rungwise.lab import sources  # noqa: PLC0415
 
-    folder = installed.data_folder() if into is None else into
+    folder = catalog.data_folder() if into is None else into
     before = {path.stem: _card(folder, path.stem) for path in folder.glob("*.json")}
     with progress("converting") as tell:
         names = sources.convert(source, into=into, on_progress=tell, workers=workers)
@@ -100,6 +100,6 @@ def _show(names: Sequence[str], folder: Path, before: Mapping[str, Card | None])
         of = "all" if len(whose) == len(cards) else ", ".join(whose)
         console.print(line(f"Note ({of}): {note}."), soft_wrap=True)
     there = ""
-    if folder.resolve() != installed.data_folder().resolve():
-        there = f"{installed.VARIABLE}={shlex.quote(str(folder.absolute()))} "
+    if folder.resolve() != catalog.data_folder().resolve():
+        there = f"{catalog.VARIABLE}={shlex.quote(str(folder.absolute()))} "
     console.print(line(f"Next: {there}rungwise benchmark info {names[0]}"), soft_wrap=True)

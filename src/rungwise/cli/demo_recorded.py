@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rungwise.benchmarks import installed
+from rungwise.benchmarks import catalog
 from rungwise.cli.console import grid, out, progress
 from rungwise.formatting import format_runtime
-from rungwise.reproduction import Settings, reproduce
-from rungwise.reproduction.outcomes import everything
-from rungwise.reproduction.results import Section
+from rungwise.lab.reproduction import Settings, reproduce
+from rungwise.lab.reproduction.outcomes import everything
+from rungwise.lab.reproduction.results import Section
 
 TABLE, EXPERIMENT, PROTOCOL = "fashion-nas", "table1", "ours"
 CHANCE = "random"
@@ -28,7 +28,7 @@ def compared(*, talk: bool) -> Section:
 
 def figures(section: Section) -> dict[str, Any]:
     """What is told, as plain JSON values; "random" is the mean of all architectures, as there."""
-    chance = everything(installed.load(TABLE)).mean
+    chance = everything(catalog.load(TABLE)).mean
     return {
         row.method: {
             "test_accuracy": chance if row.method == CHANCE else row.final.mean,
@@ -59,7 +59,7 @@ def tell(section: Section) -> None:
             f"{row.spent.mean:,.0f}",
             f"{row.max_resource.mean:.0f}",
         )
-    chance = everything(installed.load(TABLE))
+    chance = everything(catalog.load(TABLE))
     shown.add_row("one at random", f"{chance.mean:.2%} ± {100 * chance.std:.2f}", "0.0 s", "0", "0")
     console.print()
     console.print(shown)

@@ -14,13 +14,13 @@ from rungwise.backends.hardware import cores
 from rungwise.cli.console import ending_when_interrupted, progress
 from rungwise.cli.console import out as result_console
 from rungwise.errors import InvalidArgumentError
-from rungwise.reproduction import EXPERIMENTS, Reproduction, Settings
-from rungwise.reproduction import reproduce as run
-from rungwise.reproduction.experiments import ALL
-from rungwise.reproduction.markdown import markdown
-from rungwise.reproduction.protocols import PROTOCOLS
-from rungwise.reproduction.spreadsheets import runs_csv, summary_csv
-from rungwise.reproduction.terminal import show
+from rungwise.lab.reproduction import EXPERIMENTS, Reproduction, Settings
+from rungwise.lab.reproduction import reproduce as run
+from rungwise.lab.reproduction.experiments import ALL
+from rungwise.lab.reproduction.markdown import markdown
+from rungwise.lab.reproduction.protocols import PROTOCOLS
+from rungwise.lab.reproduction.spreadsheets import runs_csv, summary_csv
+from rungwise.lab.reproduction.terminal import show
 from rungwise.validation import one_of
 
 BOTH = "both"
@@ -180,7 +180,7 @@ def _ready(folder: Path) -> Path:
 
 def _texts(found: Reproduction) -> dict[str, str]:
     """The content of each file."""
-    from rungwise.reproduction.report import html  # noqa: PLC0415 - plots are not for every command
+    from rungwise.lab.reproduction.report import html  # noqa: PLC0415 - plots are not for every command
 
     return {
         "results.md": markdown(found),

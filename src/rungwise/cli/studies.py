@@ -22,9 +22,9 @@ from rungwise.formatting import format_value
 from rungwise.locking import FileLock
 from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import StudyFile, files_of
-from rungwise.tuning import exports, functions
+from rungwise.tuning import exports, function_reference
 from rungwise.tuning.api import load
-from rungwise.tuning.reading import read_view
+from rungwise.tuning.opening import read_view
 
 Top = Annotated[int, typer.Option(help="How many of the best.", min=1)]
 TrialNumber = Annotated[int | None, typer.Option(help="One trial in detail instead.", min=0)]
@@ -144,7 +144,7 @@ def retrain(
         trainable = trainable_of(train)
     else:
         with StudyFile(study, mode="read") as file:
-            trainable = functions.find(file.about.train, str(study))
+            trainable = function_reference.find(file.about.train, str(study))
     until = result.goal_of_retraining(resource)
     with interruptible(), progress("retraining") as tell:
         found = result.retrain(

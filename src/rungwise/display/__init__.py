@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rungwise.backends.base import WorkerView
 from rungwise.display.base import Display, Snapshot
-from rungwise.display.events import EventDisplay
+from rungwise.display.json_lines import EventDisplay
 from rungwise.display.lines import LineDisplay
 from rungwise.display.quiet import QuietDisplay
 from rungwise.registry import DISPLAYS

@@ -7,9 +7,9 @@ import time
 from typing import ClassVar, TextIO
 
 from rungwise.display.base import Snapshot
+from rungwise.display.changes import Clock, Watch
 from rungwise.display.line_writer import LineWriter
 from rungwise.display.phrases import describe_draws, describe_saving, describe_scheduler
-from rungwise.display.watch import Clock, Watch
 from rungwise.formatting import (
     format_clock,
     format_config,

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.live import Live
 
 from rungwise.display.base import Snapshot
-from rungwise.display.picture import Scene, draw
-from rungwise.display.watch import SHARE, Clock, Watch
+from rungwise.display.changes import SHARE, Clock, Watch
+from rungwise.display.render import Scene, draw
 from rungwise.formatting import strip_controls
 
 PERIOD = 0.25

@@ -30,7 +30,7 @@ class Spread(Protocol):
 
 
 class Summary(Protocol):
-    """A method over all its runs: a row of :class:`rungwise.reproduction.results.Section`."""
+    """A method over all its runs: a row of :class:`rungwise.lab.reproduction.results.Section`."""
 
     @property
     def label(self) -> str: ...
@@ -44,7 +44,7 @@ class Summary(Protocol):
 
 @runtime_checkable
 class Comparison(Protocol):
-    """Methods on one benchmark: :class:`rungwise.reproduction.results.Section`, for one.
+    """Methods on one benchmark: :class:`rungwise.lab.reproduction.results.Section`, for one.
 
     It is known by its looks, so that drawing depends on nothing that is drawn.
     """

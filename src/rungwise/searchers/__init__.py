@@ -5,13 +5,13 @@ or keeps random state of its own.
 """
 
 from rungwise.core.searcher import History, Observed, Searcher
+from rungwise.searchers.among_rows import AmongRows
 from rungwise.searchers.gp import GP
 from rungwise.searchers.grid import Grid
 from rungwise.searchers.initial import Initial
 from rungwise.searchers.kde import KDE
 from rungwise.searchers.optuna import OptunaSearcher
 from rungwise.searchers.random import RandomSearcher
-from rungwise.searchers.rows import AmongRows
 from rungwise.searchers.sobol import Sobol
 
 TPE = KDE

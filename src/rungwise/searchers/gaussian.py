@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rungwise.errors import MissingExtraError
+from rungwise.searchers.model_warnings import libraries_silent
 from rungwise.searchers.observations import Floats
-from rungwise.searchers.telling import libraries_silent
 
 try:
     with warnings.catch_warnings():

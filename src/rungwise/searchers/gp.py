@@ -16,9 +16,9 @@ import numpy as np
 from rungwise.core.searcher import History
 from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.candidates import apart, fresh, neighbour
+from rungwise.searchers.model_warnings import warn_once
 from rungwise.searchers.observations import Features, Floats, Observations, gather
 from rungwise.searchers.random import RandomSearcher
-from rungwise.searchers.telling import warn_once
 from rungwise.space import Space
 from rungwise.validation import one_of, whole
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from rungwise.core.searcher import History, NoHistory, Observed
 from rungwise.errors import InvalidArgumentError, SpaceError
+from rungwise.searchers.model_warnings import warn_once
 from rungwise.searchers.observations import Observations, standings
 from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.samplers import library, made, name_of, quietly
-from rungwise.searchers.telling import warn_once
 from rungwise.space import Choice, Float, Space
 from rungwise.space.domains import Domain
 from rungwise.validation import keep

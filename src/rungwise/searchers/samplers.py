@@ -13,7 +13,7 @@ from typing import Any
 
 from rungwise.errors import InvalidArgumentError, MissingExtraError, Told
 from rungwise.searchers.checking import is_there
-from rungwise.searchers.telling import libraries_silent
+from rungwise.searchers.model_warnings import libraries_silent
 
 PACKAGE = "optuna.samplers"
 NAMES: Mapping[str, str] = {

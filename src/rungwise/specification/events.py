@@ -13,7 +13,7 @@ import yaml
 
 from rungwise.errors import InvalidArgumentError
 from rungwise.scalars import scalar
-from rungwise.specification.texts import MAX_DEPTH, MAX_VALUES, Step
+from rungwise.specification.files import MAX_DEPTH, MAX_VALUES, Step
 
 Fail = Callable[[int, str], InvalidArgumentError]
 

@@ -24,8 +24,8 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
 from rungwise.rankings import Ranking
 from rungwise.registry import BACKENDS, RANKINGS, SCHEDULERS, SEARCHERS, Family
+from rungwise.specification.files import Document
 from rungwise.specification.spaces import known_key
-from rungwise.specification.texts import Document
 from rungwise.study_options import LadderOptions
 
 _COUNTS = ("eta", "min_resource", "max_resource", "resource", "size", "workers")

@@ -19,10 +19,10 @@ from rungwise.options import list_options
 from rungwise.scripts import Script, script_of
 from rungwise.space import Space
 from rungwise.specification.choices import goal_of_metric
+from rungwise.specification.files import Document, read
 from rungwise.specification.functions import is_reference, split_reference
 from rungwise.specification.recipes import OF_RECIPE, backend_of, recipe_of, searcher_of
 from rungwise.specification.spaces import known_key, read_space
-from rungwise.specification.texts import Document, read
 from rungwise.study_options import GROUPS
 
 

@@ -30,11 +30,11 @@ from rungwise.storage.codec import types_of
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
-from rungwise.tuning import functions
-from rungwise.tuning.brief import Brief
+from rungwise.tuning import function_reference
+from rungwise.tuning.assignments import Brief
+from rungwise.tuning.folding import fold
+from rungwise.tuning.opening import open_study
 from rungwise.tuning.plan import differences, limits_of, study_of
-from rungwise.tuning.reading import open_study
-from rungwise.tuning.replaying import fold
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.transfer import Files, Transfer
@@ -205,7 +205,7 @@ def resume(
         if held.space is not None:
             check_searcher(held.searcher, held.space)
         if train is None:
-            train = functions.find(about.train, str(study))
+            train = function_reference.find(about.train, str(study))
         return _run(file, chosen.backend.prepare(train), chosen, display, (on_report, on_end))
 
 
@@ -341,7 +341,7 @@ def _about(
     return About(
         metric=metric,
         open_ended=open_ended,
-        train=functions.reference(train),
+        train=function_reference.reference(train),
         options={**options.to_json(), CREW: prepared.workers, **transfer.record()},
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=__version__,

@@ -16,7 +16,7 @@ from rungwise.core.events import Reported
 from rungwise.errors import MissingExtraError
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning.replaying import fold
+from rungwise.tuning.folding import fold
 from rungwise.validation import one_of
 from rungwise.views import StudyView
 

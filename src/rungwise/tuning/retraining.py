@@ -24,9 +24,9 @@ from rungwise.errors import RetrainingError, StudyInterrupted
 from rungwise.schedulers import FixedResource
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
 from rungwise.study_options import RunOptions
-from rungwise.tuning.brief import Brief
+from rungwise.tuning.assignments import Brief
+from rungwise.tuning.folding import fold
 from rungwise.tuning.old_progress import read_progress
-from rungwise.tuning.replaying import fold
 from rungwise.tuning.tuner import Report, Tuner
 from rungwise.validation import whole
 

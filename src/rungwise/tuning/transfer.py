@@ -18,7 +18,7 @@ from rungwise.errors import InvalidArgumentError, SpaceError, Told
 from rungwise.schedulers import Rush
 from rungwise.space import Space
 from rungwise.storage.study_file import StudyFile, shown
-from rungwise.tuning.replaying import fold
+from rungwise.tuning.folding import fold
 from rungwise.validation import whole
 from rungwise.views import leaderboard
 

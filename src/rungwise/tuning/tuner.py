@@ -28,12 +28,12 @@ from rungwise.errors import (
 from rungwise.policy import Fact, Policy, Rules
 from rungwise.storage.study_file import About, StudyPart, shown
 from rungwise.study_options import RunOptions
-from rungwise.tuning.ahead import Ahead
-from rungwise.tuning.brief import Brief
+from rungwise.tuning.assignments import Brief
 from rungwise.tuning.checkpoint_retention import CheckpointRetention
+from rungwise.tuning.folding import take_up
 from rungwise.tuning.interrupts import graceful
-from rungwise.tuning.outputs import OutputFiles
-from rungwise.tuning.replaying import take_up
+from rungwise.tuning.output_files import OutputFiles
+from rungwise.tuning.prefetch import Ahead
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,150 @@
+"""Run every study that is needed, once, over processes.
+
+Law of this file: what comes out depends on the plan alone. Studies are grouped into chunks of one
+benchmark, one training seed and one scheduler seed, so that a process loads a table once for many
+studies; the outcomes are put into the order of the plan whatever process brought them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.synchronize import Event
+
+from rungwise import process_pools
+from rungwise.benchmarks import catalog
+from rungwise.benchmarks.card import Card
+from rungwise.errors import RungwiseError
+from rungwise.lab.reproduction.chunks import Chunk, Load, Shelf, run_chunk
+from rungwise.lab.reproduction.experiments import Experiment, methods_for, protocols_for
+from rungwise.lab.reproduction.methods import METHODS
+from rungwise.lab.reproduction.results import Outcome, Settings
+from rungwise.validation import whole
+
+Progress = Callable[[int, int], None]
+"""Is told (studies done, studies in all)."""
+
+Runs = tuple[tuple[str, str], ...]
+"""(method, protocol) of studies."""
+
+SURROGATE = "1-nn"
+"""What a card's details give as surrogate where any configuration of the space may be asked."""
+
+PD1 = "pd1-"
+"""How the names of PD1's tasks begin: the paper asks them by the nearest neighbour."""
+
+
+def uses_nearest(card: Card, settings: Settings) -> bool:
+    """Whether configurations are drawn from the space of a benchmark instead of its rows."""
+    says_so = str(card.details.get("surrogate", "")).lower() == SURROGATE
+    return settings.nearest or says_so or card.name.startswith(PD1)
+
+
+def chunks_of(pairs: Sequence[tuple[Experiment, Card]], settings: Settings) -> list[Chunk]:
+    """Every study that the experiments need, once, in a fixed order."""
+    needed: dict[str, dict[tuple[str, str], None]] = {}
+    cards = {card.name: card for _, card in pairs}
+    for experiment, card in pairs:
+        runs = needed.setdefault(card.name, {})
+        for method in methods_for(experiment, card):
+            protocols = protocols_for(experiment, settings)
+            runs.update(dict.fromkeys((method.name, name) for name in protocols))
+    return [
+        Chunk(
+            benchmark=name,
+            table_seed=table_seed,
+            seed=seed,
+            runs=part,
+            configs=settings.configs,
+            workers=settings.workers,
+            nearest=uses_nearest(cards[name], settings),
+        )
+        for name, runs in needed.items()
+        for table_seed in range(len(cards[name].seeds))
+        for seed in range(settings.seeds)
+        for part in _parts(tuple(runs))
+    ]
+
+
+def _parts(runs: Runs) -> Iterator[Runs]:
+    """Those over the same sample together, since they are quick, and each with a searcher alone."""
+    quick = tuple(run for run in runs if not METHODS[run[0]].plain)
+    if quick:
+        yield quick
+    yield from ((run,) for run in runs if run not in quick)
+
+
+def run(
+    chunks: Sequence[Chunk],
+    *,
+    load: Load = catalog.load,
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> list[Outcome]:
+    """The outcomes of all chunks, in their order.
+
+    Args:
+        chunks: what to run.
+        load: where benchmarks come from.
+        processes: how many processes run them; with one, it is this one.
+        progress: is told how far it is.
+    """
+    whole("processes", processes, at_least=1)
+    total = sum(len(chunk.runs) for chunk in chunks)
+    done = 0
+    found: dict[int, list[Outcome]] = {}
+    for number, outcomes in _finished(chunks, load, min(processes, len(chunks))):
+        found[number] = outcomes
+        done += len(outcomes)
+        if progress is not None:
+            progress(done, total)
+    return [outcome for number in range(len(chunks)) for outcome in found[number]]
+
+
+def _finished(
+    chunks: Sequence[Chunk], load: Load, processes: int
+) -> Iterator[tuple[int, list[Outcome]]]:
+    """(number, outcomes) of each chunk, as it comes to its end."""
+    if processes <= 1:
+        shelf = Shelf(load)
+        for number, chunk in enumerate(chunks):
+            yield number, run_chunk(chunk, shelf)
+        return
+    context = process_pools.fresh()
+    enough = context.Event()
+    pool = ProcessPoolExecutor(
+        processes, mp_context=context, initializer=_be_a_worker, initargs=(load, enough)
+    )
+    try:
+        with process_pools.deaf_children():
+            futures: dict[Future[list[Outcome]], int] = {
+                pool.submit(_work, chunk): number for number, chunk in enumerate(chunks)
+            }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenProcessPool:
+        raise RungwiseError(
+            "A process that simulated studies died (out of memory?). Nothing was kept; try again "
+            "with fewer --processes."
+        ) from None
+    finally:
+        # After an error or Ctrl-C nobody waits for what has not begun, nor for what has.
+        enough.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+# -- within a worker process --------------------------------------------------------------------
+
+_HANDS: list[tuple[Shelf, Event]] = []
+"""What a worker process works with."""
+
+
+def _be_a_worker(load: Load, enough: Event) -> None:
+    _HANDS.append((Shelf(load), enough))
+    process_pools.die_with_parent()
+
+
+def _work(chunk: Chunk) -> list[Outcome]:
+    shelf, enough = _HANDS[0]
+    return run_chunk(chunk, shelf, enough=enough.is_set)

@@ -1,0 +1,171 @@
+"""The whole reproduction as one page of Markdown (``docs/results.md`` is made by it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rungwise.formatting import format_count
+from rungwise.lab.reproduction import number_text, summary
+from rungwise.lab.reproduction.experiments import EXPERIMENTS, shortest
+from rungwise.lab.reproduction.paper import LCBENCH
+from rungwise.lab.reproduction.protocols import PROTOCOLS
+from rungwise.lab.reproduction.results import Reproduction, Section, Settings
+from rungwise.lab.reproduction.tables import Grid, grids
+
+COLUMNS = {
+    "final value": "what the chosen configuration comes to when it is trained in full. Where that "
+    "is unknown or diverged it counts as the worst final value of the whole table; nothing is left "
+    "out",
+    "runtime": "how long the search takes, without training the winner in full",
+    "speed-up": "ASHA's mean runtime over the method's",
+    "max resource": "how far the furthest configuration was trained",
+    "resource spent": "all training of the search together",
+    "better in the end": "the share of the sampled configurations that end better than the chosen "
+    "one; accuracies lie close together, and this tells how much was missed",
+    "regret": "(best − chosen) / (best − median) of the sample's final values: 0 is the best of "
+    "the sample, 1 is its median",
+}
+"""What the figures are."""
+
+
+def markdown(reproduction: Reproduction) -> str:
+    """The page."""
+    lines = [
+        "# Results",
+        "",
+        *_introduction(reproduction.settings),
+        *_benchmarks(reproduction),
+        *_in_short(reproduction),
+    ]
+    drawn = grids(reproduction.sections)
+    for name, group in groupby(drawn, key=lambda pair: pair[0].experiment):
+        lines += _chapter(name, list(group))
+    if reproduction.left_out:
+        lines += ["## Left out", "", *_bullets(reproduction.left_out)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def command(settings: Settings) -> str:
+    """The command that gives this page."""
+    default = Settings(settings.experiments)
+    words = ["rungwise reproduce", *shortest(settings.experiments)]
+    for name in ("seeds", "configs", "workers"):
+        if getattr(settings, name) != getattr(default, name):
+            words += [f"--{name}", str(getattr(settings, name))]
+    if settings.protocols != default.protocols:
+        words += ["--protocol", settings.protocols[0]]
+    elif settings.everywhere:
+        words += ["--protocol", "both"]
+    if settings.nearest:
+        words.append("--nearest")
+    return " ".join([*words, *(f"--benchmark {name}" for name in settings.benchmarks)])
+
+
+def _introduction(settings: Settings) -> Iterator[str]:
+    yield (
+        "The evaluation of the PASHA paper (Bohdal et al., ICLR 2023), run by "
+        f"`{command(settings)}` on the benchmarks below. "
+        f"{settings.configs} configurations, {settings.workers} workers, "
+        f"{format_count(settings.seeds, 'scheduler seed')} × the training seeds of the table; "
+        "every figure is mean ± population standard deviation over these runs. "
+        f"{number_text.who_sees_what(settings)} The same command gives the same page, byte for "
+        "byte."
+    )
+    yield ""
+    for name in settings.protocols:
+        yield f"- Protocol `{name}`: {PROTOCOLS[name].told}."
+    yield ""
+    yield from ("The columns:", "", *(f"- {name}: {told}." for name, told in COLUMNS.items()), "")
+
+
+def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
+    yield from ("## The benchmarks", "")
+    cards = list(reproduction.benchmarks.values())
+    plain = [card for card in cards if not card.name.startswith(LCBENCH)]
+    head = ("benchmark", "what", "rows × resources × seeds", "studies see", "what is told")
+    lines = [
+        (
+            f"`{card.name}`",
+            card.title,
+            card.shape,
+            card.metric,
+            card.final_metric or f"{card.metric} at the end",
+        )
+        for card in plain
+    ]
+    several = [card for card in cards if card.name.startswith(LCBENCH)]
+    forms: dict[tuple[str, str, str], list[str]] = {}
+    for card in several:  # all alike, unless they were converted from different files
+        form = (card.shape, card.metric, card.final_metric)
+        forms.setdefault(form, []).append(card.name)
+    together = [
+        (
+            _together(names, len(forms) == 1),
+            f"LCBench, {format_count(len(names), 'data set')}",
+            *form,
+        )
+        for form, names in forms.items()
+    ]
+    yield from _table(head, [*lines, *together])
+    yield ""
+    for card in plain:
+        yield f"- `{card.name}`: {_cell(' '.join(reproduction.remarks[card.name]))}"
+    # LCBench's data sets mostly share theirs.
+    remarks = {card.name: " ".join(reproduction.remarks[card.name]) for card in several}
+    for text in dict.fromkeys(remarks.values()):
+        names = [name for name, said in remarks.items() if said == text]
+        yield f"- {_together(names, len(names) > len(several) / 2)}: {_cell(text)}"
+    yield ""
+
+
+def _together(names: Sequence[str], usual: bool) -> str:  # noqa: FBT001 - told at its calls
+    """Some data sets of LCBench; those that are as usual are called by what they share."""
+    if usual and len(names) > 3:
+        return f"`{LCBENCH}…`"
+    listed = ", ".join(f"`{name}`" for name in names[:3])
+    return listed if len(names) < 4 else f"{listed} and {len(names) - 3} others"
+
+
+def _in_short(reproduction: Reproduction) -> Iterator[str]:
+    """PASHA, ASHA and one epoch on every benchmark, and everything that speaks against PASHA."""
+    head, lines = summary.table(reproduction)
+    against = summary.against(reproduction)
+    if lines or against:
+        yield from ("## In short", "")
+    if lines:
+        yield from _table(head, [(f"`{name}`", *cells) for name, *cells in lines])
+        yield ""
+    if against:
+        yield from (summary.AGAINST, "")
+        yield from _bullets(against)
+
+
+def _chapter(name: str, drawn: Sequence[tuple[Section, Grid]]) -> Iterator[str]:
+    experiment = EXPERIMENTS[name]
+    where = f" ({experiment.whereabouts})" if experiment.whereabouts else ""
+    yield from (f"## {experiment.title}{where}", "")
+    for section, grid in drawn:
+        benchmark = "LCBench" if name == "lcbench" else section.benchmark
+        yield from (f"### {benchmark}, protocol {section.protocol}", "")
+        yield from _table(grid.head, grid.lines)
+        yield ""
+        if grid.notes or grid.losses:
+            yield from _bullets([*grid.notes, *grid.losses])
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(_cell(cell) for cell in head)} |"
+    yield f"|{'---|' * len(head)}"
+    for line in lines:
+        yield f"| {' | '.join(_cell(cell) for cell in line)} |"
+
+
+def _bullets(sentences: Sequence[str]) -> Iterator[str]:
+    yield from (f"- {_cell(sentence)}" for sentence in sentences)
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """Text that stays within its cell, in its line, and text."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,36 @@
+"""Open a study file for reading: what is in it, without running anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rungwise.errors import InvalidArgumentError
+from rungwise.storage.study_file import StudyFile
+from rungwise.tuning.folding import fold
+from rungwise.views import StudyView
+
+
+@contextmanager
+def open_study(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Iterator[StudyFile]:
+    """A file that holds a study, open for reading, also while another process works on it.
+
+    Args:
+        study: the file.
+        types: recipes, rankings and searchers of your own that the study uses.
+    """
+    if not Path(study).is_file():
+        raise InvalidArgumentError("study", str(study), "there must be such a file")
+    with StudyFile(Path(study).resolve(), mode="read", types=types) as file:
+        if not file.begun:
+            raise InvalidArgumentError("study", str(study), "no study has been begun in it")
+        yield file
+
+
+def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> StudyView:
+    """How a study stands, from its log alone: less than ``load``, which reads all notes too."""
+    with open_study(study, types=types) as file:
+        engine, _ = fold(file)
+        return StudyView(engine, file.about.metric)
