@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import rungwise as rw
-from rungwise.core.decisions import Continue, Run
+from rungwise.core.decisions import Continue, StartJob
 from rungwise.core.events import Reported
 from rungwise.storage import MemoryLog
 
@@ -89,7 +89,7 @@ def _arrivals(log: MemoryLog) -> list[tuple[int, int]]:
     """(number of reports so far, level) of every arrival at a rung."""
     arrivals, reports, untils = [], 0, {}
     for event, decision in log.read_from():
-        if isinstance(decision, Run):
+        if isinstance(decision, StartJob):
             untils[decision.job.id] = int(decision.job.until)
         elif isinstance(event, Reported):
             reports += 1

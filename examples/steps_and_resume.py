@@ -37,7 +37,7 @@ def train(config: dict, run: rw.Run) -> None:
         run.report(step, accuracy=np.mean(np.sign(val_x @ w) == val_y))
 
 
-def press_ctrl_c(report: rw.Report) -> None:
+def press_ctrl_c(report: rw.ReportEvent) -> None:
     """What a user may do at any time."""
     if report.trial == 20 and report.resource == 100:
         signal.raise_signal(signal.SIGINT)

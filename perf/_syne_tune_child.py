@@ -123,7 +123,7 @@ def through_tuner(task: Task, values: Any, times: Any) -> dict[str, Any]:
     all_started = syne_tune.StoppingCriterion(max_num_trials_started=rows - 1)
     deadline = time.monotonic() + task.limit
     tuner = syne_tune.Tuner(
-        trial_backend=backend_of(values, times),
+        trial_backend=read_backend_key(values, times),
         scheduler=scheduler_of(task, *values.shape),
         # A function, since the limit of a StoppingCriterion would be one of virtual time here.
         stop_criterion=lambda status: all_started(status) or time.monotonic() > deadline,
@@ -143,7 +143,7 @@ def through_tuner(task: Task, values: Any, times: Any) -> dict[str, Any]:
     }
 
 
-def backend_of(values: Any, times: Any) -> Any:
+def read_backend_key(values: Any, times: Any) -> Any:
     """The simulator backend for a table: losses of (row, epoch), and how long an epoch takes."""
     np, pandas = importlib.import_module("numpy"), importlib.import_module("pandas")
     randint = importlib.import_module("syne_tune.config_space").randint

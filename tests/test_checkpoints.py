@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from rungwise.checkpoints import (
     FolderStore,
     TrialFolder,
-    bytes_of,
     discard,
     means_full_disk,
+    parse_bytes,
     size_of,
 )
 from rungwise.core.trials import State, Trial
@@ -184,7 +184,7 @@ def test_full_disks_are_told_from_other_errors(tmp_path, monkeypatch):
     ],
 )
 def test_bytes_are_read_from_numbers_and_text(given, expected):
-    assert bytes_of("checkpoint_quota", given) == expected
+    assert parse_bytes("checkpoint_quota", given) == expected
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_bytes_are_read_from_numbers_and_text(given, expected):
 )
 def test_other_sizes_are_refused(given):
     with pytest.raises(InvalidArgumentError, match=r"checkpoint_quota is .*'20GB'"):
-        bytes_of("checkpoint_quota", given)
+        parse_bytes("checkpoint_quota", given)
 
 
 # -- any order of things -----------------------------------------------------------------------

@@ -5,7 +5,7 @@ import time
 import pytest
 
 import rungwise as rw
-from rungwise.core.decisions import Run
+from rungwise.core.decisions import StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -38,7 +38,7 @@ def engine_with(curves, recipe, *, failing=()):
     engine = Engine(Study(recipe, Limits(trials=len(curves)), initial=initial))
     for number, curve in enumerate(curves):
         decision = engine.handle(JobRequested())
-        assert isinstance(decision, Run)
+        assert isinstance(decision, StartJob)
         assert decision.job.trial == number
         job = decision.job.id
         for resource, value in curve:

@@ -5,7 +5,7 @@ import pytest
 import rungwise as rw
 from rungwise.backends.messages import Crashed, Ended
 from rungwise.backends.simulator import Simulator
-from rungwise.core.decisions import CONTINUE, Run
+from rungwise.core.decisions import CONTINUE, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -28,7 +28,9 @@ class Recorder(Simulator):
         self.log, self.acts, self.running, self.most = log, [], 0, 0
 
     def start(self, assignment):
-        issued = [decision.job.id for _, decision in self.log.entries if isinstance(decision, Run)]
+        issued = [
+            decision.job.id for _, decision in self.log.entries if isinstance(decision, StartJob)
+        ]
         self.acts.append((assignment.job, assignment.job in issued))
         self.running += 1
         self.most = max(self.most, self.running)
@@ -88,7 +90,7 @@ class Batches(Simulator):
 def is_logged(log, length, kind, job, go_on):
     """Whether what was done about a job had been decided in the first entries of a log."""
     for event, decision in log.entries[:length]:
-        if kind == "start" and isinstance(decision, Run) and decision.job.id == job:
+        if kind == "start" and isinstance(decision, StartJob) and decision.job.id == job:
             return True
         told = kind == "answer" and isinstance(event, Reported) and event.job == job
         if told and (decision is CONTINUE) == go_on:

@@ -16,7 +16,7 @@ def blocked(*, deaf):
     """The signals that a process of a pool does not hear."""
     with ProcessPoolExecutor(1, mp_context=process_pools.fresh()) as pool:
         if deaf:
-            with process_pools.deaf_children():
+            with process_pools.ignoring_interrupts():
                 asked = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
         else:
             asked = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
@@ -42,7 +42,7 @@ def test_an_interrupt_meanwhile_is_heard_afterwards():
     steps = []
 
     def interrupted():
-        with process_pools.deaf_children():
+        with process_pools.ignoring_interrupts():
             signal.raise_signal(signal.SIGINT)
             steps.append("within")
         steps.append("behind")

@@ -30,7 +30,7 @@ PUBLIC = [
     "NothingFoundError",
     "RandomSearch",
     "ReplayMismatchError",
-    "Report",
+    "ReportEvent",
     "Retrained",
     "RetrainingError",
     "Run",

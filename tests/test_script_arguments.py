@@ -15,7 +15,7 @@ from script_stand_ins import (
 
 import rungwise as rw
 from rungwise.errors import InvalidArgumentError
-from rungwise.scripts import Script, script_of
+from rungwise.scripts import Script, find_script
 
 # -- what the script is told -----------------------------------------------------------------
 
@@ -164,7 +164,7 @@ def test_files_are_run_as_their_names_say(tmp_path):
         path = tmp_path / name
         path.write_text(text)
         path.chmod(mode)
-        return path, script_of(path).command[:-1]
+        return path, find_script(path).command[:-1]
 
     assert made("train.py")[1] == (sys.executable,)
     assert made("train.sh")[1] == ("sh",)
@@ -173,13 +173,13 @@ def test_files_are_run_as_their_names_say(tmp_path):
     assert made("train.pl", "#! /usr/bin/env  perl -w\n")[1] == ("/usr/bin/env", "perl -w")
     assert made("binary", "\x7fELF", 0o755)[1] == ()
     path, _ = made("{x}.sh")
-    assert script_of(path).arguments({})[-1] == str(path)
+    assert find_script(path).arguments({})[-1] == str(path)
 
 
 def test_relative_paths_become_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("train.sh").touch()
-    assert script_of("train.sh").command == ("sh", str(tmp_path / "train.sh"))
+    assert find_script("train.sh").command == ("sh", str(tmp_path / "train.sh"))
 
 
 def test_files_that_cannot_be_run_are_refused(tmp_path):
@@ -190,7 +190,7 @@ def test_files_that_cannot_be_run_are_refused(tmp_path):
         (tmp_path / "notes.txt", "begin with #!"),
     ]:
         with pytest.raises(InvalidArgumentError, match=rule):
-            script_of(path)
+            find_script(path)
 
 
 # -- the examples ----------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def legs(script, config, folder, goals):
     ],
 )
 def test_the_examples_go_on_where_they_left_off(tmp_path, path, config):
-    script = script_of(EXAMPLES / path)
+    script = find_script(EXAMPLES / path)
     at_once = legs(script, config, tmp_path / "a", [5])
     assert [resource for resource, _ in at_once] == [1, 2, 3, 4, 5]
     assert legs(script, config, tmp_path / "b", [2, 5]) == at_once

@@ -13,7 +13,7 @@ from script_stand_ins import FakeRun, Unwound, noted_pid, python, running, shell
 from rungwise.backends.worker import UNWIND
 from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.scripts import Script, ScriptError, processes
-from rungwise.scripts.reports import Report, Reports
+from rungwise.scripts.reports import Reports, ScriptReport
 
 # -- reports ---------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ def test_reading_in_any_pieces_gives_the_same_lines(tmp_path):
         found += reports.read(whole=False)
         assert len(found) == 2
         found += reports.read(whole=True)
-        assert [Report.of(line).resource for line in found] == [1, 2, 3]
+        assert [ScriptReport.of(line).resource for line in found] == [1, 2, 3]
         assert reports.read(whole=True) == []
 
 
@@ -74,13 +74,13 @@ def test_reading_in_any_pieces_gives_the_same_lines(tmp_path):
 )
 def test_a_malformed_line_is_shown(line, rule):
     with pytest.raises(InvalidArgumentError, match=rule) as caught:
-        Report.of(line.encode())
+        ScriptReport.of(line.encode())
     assert line[:40] in str(caught.value)
 
 
 def test_bytes_that_are_no_text_are_shown():
     with pytest.raises(InvalidArgumentError, match=r"xff"):
-        Report.of(b'{"resource": \xff}')
+        ScriptReport.of(b'{"resource": \xff}')
 
 
 def test_a_malformed_line_ends_the_script(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rungwise as rw
-from rungwise.core.decisions import Run
+from rungwise.core.decisions import StartJob
 from rungwise.core.events import Reported
 from rungwise.simulation import SimulationResult
 
@@ -66,7 +66,7 @@ def test_leads_tell_who_was_best_when_how_much_was_spent(goal, workers):
     sign = 1 if goal == "min" else -1
     jobs, reached, best, expected = {}, {}, None, []
     for event, decision in log.read_from():
-        if isinstance(decision, Run):
+        if isinstance(decision, StartJob):
             jobs[decision.job.id] = decision.job.trial
         if isinstance(event, Reported):
             trial = jobs[event.job]

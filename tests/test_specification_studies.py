@@ -16,7 +16,7 @@ from rungwise.options import list_options
 from rungwise.registry import SEARCHERS
 from rungwise.scripts import Script
 from rungwise.specification import load_function, read_space, read_study
-from rungwise.specification.choices import goal_of_metric
+from rungwise.specification.choices import guess_goal
 from rungwise.specification.studies import KEYS
 from rungwise.study_options import LadderOptions
 
@@ -67,7 +67,7 @@ def test_the_least_a_study_says(tmp_path):
     ],
 )
 def test_well_known_metrics_tell_their_goal(metric, goal):
-    assert goal_of_metric(metric) == goal
+    assert guess_goal(metric) == goal
 
 
 def test_the_goal_of_a_well_known_metric_may_be_left_out(tmp_path):

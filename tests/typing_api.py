@@ -31,7 +31,7 @@ def train(config: dict[str, object], run: rw.Run) -> None:
             return
 
 
-def on_report(report: rw.Report) -> None:
+def on_report(report: rw.ReportEvent) -> None:
     """A callback."""
     best: float | None = report.best
     print(report.trial, report.config["lr"], report.resource, report.value, best)  # noqa: T201

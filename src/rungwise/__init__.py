@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from rungwise.tuning.result import TuningResult
     from rungwise.tuning.retraining import Retrained
     from rungwise.tuning.transfer import leaders
-    from rungwise.tuning.tuner import Report
+    from rungwise.tuning.tuner import ReportEvent
     from rungwise.views import BestTrial, StudyResult, StudyView
 
 __all__ = [
@@ -83,7 +83,7 @@ __all__ = [
     "NothingFoundError",
     "RandomSearch",
     "ReplayMismatchError",
-    "Report",
+    "ReportEvent",
     "Retrained",
     "RetrainingError",
     "Run",
@@ -193,7 +193,7 @@ _PLACES = {
     ),
     "rungwise.tuning.result": ("TuningResult",),
     "rungwise.tuning.retraining": ("Retrained",),
-    "rungwise.tuning.tuner": ("Report",),
+    "rungwise.tuning.tuner": ("ReportEvent",),
     "rungwise.tuning.transfer": ("leaders",),
     "rungwise.views": (
         "BestTrial",

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rungwise.core.decisions import CONTINUE, Decision, Job, Run
+from rungwise.core.decisions import CONTINUE, Decision, Job, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -231,7 +231,7 @@ class _Player:
         """Give every free worker a job, as long as there are jobs."""
         while self._free and self._engine.ended is None:
             decision = self._engine.handle(JobRequested(self.now))
-            if not isinstance(decision, Run):
+            if not isinstance(decision, StartJob):
                 return
             self._free -= 1
             leg = _Leg(decision.job, self.now)

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 
 from rungwise.backends import messages
 from rungwise.backends.base import Backend, make_assignment
-from rungwise.core.decisions import CONTINUE, NOTED, Decision, Job, Run
+from rungwise.core.decisions import CONTINUE, NOTED, Decision, Job, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import Event, JobRequested
 from rungwise.errors import InvalidArgumentError
 from rungwise.policy import Answer, Fact, Policy
 from rungwise.run import Assignment
-from rungwise.storage.base import Entry, Growing
+from rungwise.storage.base import Entry, EntrySink
 
 _LEAVES = frozenset({messages.Ended, messages.Crashed})
 
@@ -46,7 +46,7 @@ class Driver:
         engine: Engine,
         backend: Backend,
         *,
-        log: Growing | None = None,
+        log: EntrySink | None = None,
         policy: Policy | None = None,
         assign: Callable[[Job], Assignment] = make_assignment,
         on_message: Callable[[messages.Message], None] | None = None,
@@ -55,7 +55,7 @@ class Driver:
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
         if engine.open_jobs:
-            rule = "its open jobs must be given up first (core.replay.losses_of): no slot has them"
+            rule = "its open jobs must be given up first (core.replay.lost_jobs): no slot has them"
             raise InvalidArgumentError("engine", engine.open_jobs, rule)
         self._engine = engine
         self._backend = backend
@@ -174,8 +174,8 @@ class Driver:
             self._fill()
         elif decision is CONTINUE and self._free > 0 and self._engine.version != self._seen:
             self._fill()
-        # Told to pause or stop: its slot asks first, once the job has left it, so that who is
-        # promoted does not depend on how many slots happen to be idle.
+        # When a job is to pause or stop, its slot asks first, once the job has left it, so that
+        # who is promoted does not depend on how many slots happen to be idle.
         return decision
 
     def _handle(self, event: Event) -> Decision:
@@ -191,7 +191,7 @@ class Driver:
                 self._held = True
                 break
             decision = self._handle(JobRequested(self._backend.now))
-            if not isinstance(decision, Run):
+            if not isinstance(decision, StartJob):
                 break
             self._free -= 1
             self._running += 1
@@ -205,6 +205,6 @@ class Driver:
         for job, go_on in answers:
             self._backend.answer(job, go_on)
         for _, decision in entries:
-            if type(decision) is Run:
+            if type(decision) is StartJob:
                 self._policy.started(decision.job)
                 self._backend.start(self._assign(decision.job))

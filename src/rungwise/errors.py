@@ -38,8 +38,8 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class Told(str):
-    """A value told in words ("of shape (3,)") where its repr would say too much or too little."""
+class Words(str):
+    """A value in words ("of shape (3,)") where its repr would say too much or too little."""
 
     __slots__ = ()
 

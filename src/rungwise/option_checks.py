@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rungwise.checkpoints import bytes_of
+from rungwise.checkpoints import parse_bytes
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
@@ -80,7 +80,7 @@ def check_configurations(name: str, value: Any) -> Any:
 
 def check_quota(name: str, value: Any) -> int | str:
     """A number of bytes; text stays as it was written."""
-    size = bytes_of(name, value)
+    size = parse_bytes(name, value)
     return value if isinstance(value, str) else size
 
 

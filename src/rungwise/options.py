@@ -14,8 +14,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.validation import keep as set_frozen
-from rungwise.validation import one_of, real, whole
+from rungwise.validation import one_of, real, set_frozen, whole
 
 Check = Callable[[str, Any], Any]
 T = TypeVar("T")

@@ -19,7 +19,7 @@ def fresh() -> SpawnContext:
 
 
 @contextmanager
-def deaf_children() -> Iterator[None]:
+def ignoring_interrupts() -> Iterator[None]:
     """Processes that are started within the block do not hear of Ctrl-C, from their first moment.
 
     It reaches the whole group, and an interpreter that is just importing would print a traceback.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from rungwise.checkpoints import CheckpointStore, means_full_disk, size_of
+from rungwise.checkpoints import CheckpointStore, means_full_disk, measure_folder
 from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError, NotFiniteError, SilentTrialError
 
@@ -208,7 +208,7 @@ class Run:
             with self._checkpoints.writing(resource, self._job) as folder:
                 begun = True
                 yield folder
-                size = size_of(folder)
+                size = measure_folder(folder)
         except BaseException as error:
             if not means_full_disk(error, self.folder):
                 raise

@@ -1,4 +1,4 @@
-"""Unquoted words as plain values, by the rules of YAML 1.2: null, truth values, numbers, text."""
+"""Words as plain values, by the rules of YAML 1.2: null, truth values, numbers, text."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rungwise.backends.simulator import Simulator
-from rungwise.benchmarks.row_proposer import Among
+from rungwise.benchmarks.row_proposer import RowProposer
 from rungwise.benchmarks.table import Table
 from rungwise.core.codec import jsonable
 from rungwise.core.engine import Engine
@@ -146,7 +146,7 @@ def simulate(
     whole("workers", workers, at_least=1)
     whole("seed", seed, at_least=0)
     recipe = _within(recipe, table)
-    engine, rows, number = _engine_of(table, recipe, trials, proposer, (seed, finish))
+    engine, rows, number = _make_engine(table, recipe, trials, proposer, (seed, finish))
     if log is not None:
         log.begin(engine.study)
     simulator = Simulator(table, workers=workers, rows=rows)
@@ -158,16 +158,16 @@ def simulate(
             tell(len(engine.trials), number)
 
     Driver(engine, simulator, log=log, on_fact=on_fact).run()
-    return result_of(engine, rows, seconds=simulator.now)
+    return make_result(engine, rows, seconds=simulator.now)
 
 
-def _engine_of(
+def _make_engine(
     table: Table, scheduler: Recipe, trials: Any, searcher: Searcher | None, settings: Any
 ) -> tuple[Engine, list[int], int]:
     """The engine, the row of each trial (a list that grows), and how many trials there will be."""
     seed, finish = settings
     if searcher is None:
-        rows = _rows_of(table, trials, seed)
+        rows = _choose_rows(table, trials, seed)
         limits = Limits(trials=len(rows), finish=finish)
         initial = [{"row": row} for row in rows]
         study = Study(scheduler, limits, goal=table.goal, initial=initial, seed=seed)
@@ -175,17 +175,17 @@ def _engine_of(
     number = whole("trials", trials, at_least=1)
     limits = Limits(trials=number, finish=finish)
     study = Study(
-        scheduler, limits, goal=table.goal, space=_space_of(table, searcher),
+        scheduler, limits, goal=table.goal, space=_find_space(table, searcher),
         searcher=searcher if table.nearest else AmongRows(searcher),
         seed=seed,
     )  # fmt: skip
     engine = Engine(study)
-    among = Among(engine.proposals, table)
+    among = RowProposer(engine.proposals, table)
     engine.proposer = among
     return engine, among.rows, number
 
 
-def result_of(engine: Engine, rows: Sequence[int], *, seconds: float) -> SimulationResult:
+def make_result(engine: Engine, rows: Sequence[int], *, seconds: float) -> SimulationResult:
     """What an engine that has simulated rows came to."""
     ended = EndedStudy.record(engine)
     best = None
@@ -219,7 +219,7 @@ def random_configuration(table: Table, *, seed: int = 0) -> SimulationResult:
     """
     must_be("table", table, Table, "a rungwise.Table")
     whole("seed", seed, at_least=0)
-    return untrained(_rows_of(table, 1, seed), table.goal)
+    return untrained(_choose_rows(table, 1, seed), table.goal)
 
 
 def untrained(rows: Sequence[int], goal: Goal) -> SimulationResult:
@@ -259,7 +259,7 @@ def _within(scheduler: Recipe, table: Table) -> Recipe:
     return scheduler
 
 
-def _space_of(table: Table, searcher: Searcher) -> Space:
+def _find_space(table: Table, searcher: Searcher) -> Space:
     must_be("searcher", searcher, Searcher, "a searcher such as rungwise.searchers.GP()")
     if table.space is None or table.configs is None:
         rule = "the table has no configurations and space, so there is nothing to search in"
@@ -268,7 +268,7 @@ def _space_of(table: Table, searcher: Searcher) -> Space:
     return table.space
 
 
-def _rows_of(table: Table, trials: Any, seed: int) -> list[int]:
+def _choose_rows(table: Table, trials: Any, seed: int) -> list[int]:
     if isinstance(trials, (bytes, str)) or not isinstance(trials, (Sequence, np.ndarray)):
         number = _number_of_rows(trials)
         if table.nearest:
@@ -296,7 +296,7 @@ def _nearest_rows(table: Table, number: int, seed: int) -> list[int]:
     # The generators are those of a study: a random search with this seed draws the same, but for
     # configurations of a finite space that it would draw twice.
     rngs = (generator(seed, "searcher", trial) for trial in range(number))
-    return table.rows_of([table.space.sample(rng) for rng in rngs])
+    return table.find_rows([table.space.sample(rng) for rng in rngs])
 
 
 def _number_of_rows(trials: Any) -> int:

@@ -16,7 +16,7 @@ from rungwise.backend_options import SHORT_FORMS, choose_backend, read_backend, 
 from rungwise.backends.local import Local
 from rungwise.checkpoints import CheckpointStore, FolderStore
 from rungwise.core.limits import Finish
-from rungwise.errors import InvalidArgumentError, Told
+from rungwise.errors import InvalidArgumentError, Words
 from rungwise.option_checks import (
     check_backend,
     check_configurations,
@@ -44,8 +44,8 @@ from rungwise.options import (
 from rungwise.registry import FAMILIES
 from rungwise.schedulers.codec import recipe_to_json
 from rungwise.storage.sqlite import Durability
-from rungwise.storage.study_file import files_of
-from rungwise.validation import keep as set_frozen
+from rungwise.storage.study_file import study_folder
+from rungwise.validation import set_frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +292,7 @@ class RunOptions:
 
     def store_beside(self, study: Path) -> CheckpointStore:
         """Where the checkpoints of a study file are kept."""
-        folder = files_of(study)
+        folder = study_folder(study)
         if self.checkpoints is not None:  # shared with other studies, perhaps
             folder = Path(self.checkpoints, folder.name)
         return FolderStore(str(folder), durable=self.durability == "full")
@@ -320,7 +320,7 @@ class RunOptions:
         if unknown:
             names = ", ".join((*changeable, *(each.name for each in SHORT_FORMS)))
             rule = f"only how a study is run can be changed: {names}"
-            raise InvalidArgumentError("options", Told(", ".join(unknown)), rule)
+            raise InvalidArgumentError("options", Words(", ".join(unknown)), rule)
         given = {name: value for name, value in {**document, **changes}.items() if name in known}
         if changes.get("backend") is None:
             kept = read_backend(document, types)

@@ -61,12 +61,12 @@ def must_be(name: str, value: Any, kind: type, words: str) -> None:
         raise InvalidArgumentError(name, value, f"it must be {words}")
 
 
-def keep(value: object, **clean: object) -> None:
+def set_frozen(value: object, **clean: object) -> None:
     """Store checked values in a frozen dataclass, as the plain numbers they were found to be."""
     for name, item in clean.items():
         object.__setattr__(value, name, item)
 
 
-def goal_of(value: Any) -> Goal:
+def parse_goal(value: Any) -> Goal:
     """``"min"`` or ``"max"``."""
     return cast("Goal", one_of("goal", value, ("min", "max")))

@@ -72,7 +72,7 @@ def test_a_table_has_everything():
     assert (table.goal, table.space, table.nearest) == ("max", SPACE, False)
     assert table.configs == ({"lr": 0.1}, {"lr": 0.5}, {"lr": 0.9})
     assert table.names == ("a", "b", "c")
-    assert made().table(nearest=True).row_of({"lr": 0.6}) == 1
+    assert made().table(nearest=True).find_row({"lr": 0.6}) == 1
 
 
 SECONDS = {

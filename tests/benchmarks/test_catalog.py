@@ -139,7 +139,7 @@ def test_recorded_tables_are_what_their_cards_say(name):
     assert benchmark.space is not None
     for seed in range(benchmark.seeds):
         table = benchmark.table(seed, nearest=True)
-        assert table.row_of(table.configs[-1]) == table.configs.index(table.configs[-1])
+        assert table.find_row(table.configs[-1]) == table.configs.index(table.configs[-1])
         assert np.isfinite(benchmark.final(seed)).any()
 
 

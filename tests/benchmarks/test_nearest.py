@@ -100,8 +100,8 @@ def test_the_lowest_of_equally_near_rows_is_found(recorded, asked):
 def test_logarithms_are_near_in_ratios():
     space = Space.parse({"lr": rw.Float(1e-4, 1.0, log=True)})
     table = Table([[1.0], [2.0]], configs=[{"lr": 1e-3}, {"lr": 1e-1}], space=space, nearest=True)
-    assert table.row_of({"lr": 9e-3}) == 0
-    assert table.row_of({"lr": 1.1e-2}) == 1
+    assert table.find_row({"lr": 9e-3}) == 0
+    assert table.find_row({"lr": 1.1e-2}) == 1
 
 
 def test_another_option_is_as_far_as_a_whole_range():
@@ -152,27 +152,27 @@ def line(points, **more):
 def test_rows_of_configurations():
     table = line([0.2, 0.8, 0.2])
     assert not table.nearest
-    assert table.row_of({"x": 0.8}) == 1
-    assert table.row_of({"x": 0.2}) == 0  # the first of two
-    assert table.rows_of([{"x": 0.8}, {"x": 0.2}, {"x": 0.8}]) == [1, 0, 1]
+    assert table.find_row({"x": 0.8}) == 1
+    assert table.find_row({"x": 0.2}) == 0  # the first of two
+    assert table.find_rows([{"x": 0.8}, {"x": 0.2}, {"x": 0.8}]) == [1, 0, 1]
     with pytest.raises(TableError, match=r"config is {'x': 0.3}, .* nearest must be on"):
-        table.row_of({"x": 0.3})
+        table.find_row({"x": 0.3})
     with pytest.raises(SpaceError, match="x is 3"):
-        table.row_of({"x": 3})
+        table.find_row({"x": 3})
 
 
 def test_nearest_rows():
     table = line([0.2, 0.8, 0.2, 0.4], nearest=True)
-    assert table.rows_of([{"x": 0.29}, {"x": 0.8}, {"x": 0.31}, {"x": 1}, {"x": 0.0}]) == [
+    assert table.find_rows([{"x": 0.29}, {"x": 0.8}, {"x": 0.31}, {"x": 1}, {"x": 0.0}]) == [
         0,
         1,
         3,
         1,
         0,
     ]
-    assert table.row_of({"x": 0.4}) == 3
+    assert table.find_row({"x": 0.4}) == 3
     with pytest.raises(SpaceError, match="x is 3"):
-        table.row_of({"x": 3})
+        table.find_row({"x": 3})
 
 
 def test_the_same_configuration_comes_before_one_as_near():
@@ -181,22 +181,22 @@ def test_the_same_configuration_comes_before_one_as_near():
     high = float(np.nextafter(low, 2))
     space = Space.parse({"x": rw.Float(low, high, log=True)})
     table = Table([[1.0], [2.0]], configs=[{"x": low}, {"x": high}], space=space, nearest=True)
-    assert table.row_of({"x": high}) == 1
+    assert table.find_row({"x": high}) == 1
 
 
 def test_rows_without_a_space():
     configs = [{"a": 1}, {"a": True}, {"a": 1.0}, {"b": None}]
     table = Table([[1.0]] * 4, configs=configs)
-    assert [table.row_of(config) for config in configs] == [0, 1, 2, 3]
-    assert table.row_of({"a": np.float64(1)}) == 2
+    assert [table.find_row(config) for config in configs] == [0, 1, 2, 3]
+    assert table.find_row({"a": np.float64(1)}) == 2
     for wrong in ({"a": "1"}, {"a": [1]}, {"a": float("nan")}, 5):
         with pytest.raises(TableError, match="config is"):
-            table.row_of(wrong)
+            table.find_row(wrong)
 
 
 def test_tables_without_configurations_know_no_rows():
     with pytest.raises(TableError, match="configs is None"):
-        Table([[1.0]]).row_of({"x": 1})
+        Table([[1.0]]).find_row({"x": 1})
 
 
 def test_nearest_needs_configurations_and_a_space():
@@ -240,7 +240,7 @@ def test_a_study_draws_what_a_searcher_would():
         seed=2,
     )
     propose = Engine(study).proposer
-    assert drawn == [table.row_of(propose(trial)) for trial in range(6)]
+    assert drawn == [table.find_row(propose(trial)) for trial in range(6)]
     assert len(set(drawn)) == 6
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rungwise import Table
 from rungwise.backends.simulator import Simulator
-from rungwise.core.decisions import Run
+from rungwise.core.decisions import StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -46,7 +46,7 @@ class Story:
     def ask(self, at=0.0):
         """(trial, start, until) of the job a free worker gets, or the other decision."""
         decision = self.send(JobRequested(at=at))
-        if not isinstance(decision, Run):
+        if not isinstance(decision, StartJob):
             return decision
         return decision.job.trial, decision.job.start, decision.job.until
 
@@ -55,7 +55,7 @@ class Story:
         return [self.ask()[0] for _ in range(number)]
 
     def job(self, trial):
-        return self.engine.jobs_of(trial)[-1].id
+        return self.engine.list_jobs(trial)[-1].id
 
     def report(self, trial, resource, value, **more):
         return self.send(Reported(self.job(trial), resource, value, **more))

@@ -18,7 +18,7 @@ from rungwise.core.codec import (
     number_from_json,
     number_to_json,
 )
-from rungwise.core.decisions import Continue, Done, Job, Noted, Pause, Run, Stop, Wait
+from rungwise.core.decisions import Continue, Done, Job, Noted, Pause, StartJob, Stop, Wait
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.errors import SchemaError
 from rungwise.storage import MemoryLog
@@ -43,7 +43,7 @@ events = st.one_of(
     st.builds(JobLost, ids, number),
 )
 decisions = st.one_of(
-    st.builds(Run, st.builds(Job, ids, ids, config, number, number)),
+    st.builds(StartJob, st.builds(Job, ids, ids, config, number, number)),
     st.builds(Done, st.text()),
     *[st.builds(kind) for kind in (Wait, Continue, Pause, Stop, Noted)],
 )

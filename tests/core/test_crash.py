@@ -23,8 +23,8 @@ from rungwise import (
     Hyperband,
     SuccessiveHalving,
 )
-from rungwise.core.decisions import Noted, Run
-from rungwise.core.replay import losses_of, replay
+from rungwise.core.decisions import Noted, StartJob
+from rungwise.core.replay import lost_jobs, replay
 from rungwise.core.trials import State
 from rungwise.rankings import Exact, SoftSigma
 from rungwise.storage import MemoryLog
@@ -51,7 +51,7 @@ def crashed_and_resumed(study, entries, prefix, workers):
     at_crash = replay(study, entries[:prefix])
     log = MemoryLog(entries[:prefix])
     engine = replay(study, log.read_from())
-    for event in losses_of(engine):
+    for event in lost_jobs(engine):
         log.append(event, engine.handle(event))
     drive(engine, VALUES, log, workers=workers)
     # The whole log, crash included, is as good a log as any.
@@ -100,14 +100,14 @@ def test_a_second_crash_during_the_recovery_leaves_the_same_state(recipe):
     study, _, log = recorded(recipe, VALUES, workers=4)
     for prefix in range(0, len(log) + 1, 3):
         at_once = replay(study, log.entries[:prefix])
-        lost = losses_of(at_once)
+        lost = lost_jobs(at_once)
         for event in lost:
             at_once.handle(event)
         for told in range(len(lost) + 1):
             # The first few losses are in the log; the rest is found to be open again.
             engine = replay(study, [*log.entries[:prefix], *((e, Noted()) for e in lost[:told])])
-            assert losses_of(engine) == lost[told:]
-            for event in losses_of(engine):
+            assert lost_jobs(engine) == lost[told:]
+            for event in lost_jobs(engine):
                 engine.handle(event)
             assert snapshot(engine) == snapshot(at_once)
 
@@ -119,9 +119,11 @@ def last_moment(entries):
 def nothing_thrown_away(engine, entries):
     """Whether no open leg had run for any time at the crash."""
     moment = last_moment(entries)
-    issued = {decision.job.id: event.at for event, decision in entries if isinstance(decision, Run)}
+    issued = {
+        decision.job.id: event.at for event, decision in entries if isinstance(decision, StartJob)
+    }
     return all(
-        issued[engine.jobs_of(trial.id)[-1].id] == moment
+        issued[engine.list_jobs(trial.id)[-1].id] == moment
         for trial in engine.trials
         if trial.state is State.RUNNING
     )

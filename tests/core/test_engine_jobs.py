@@ -8,7 +8,7 @@ import pytest
 from core.stories import Story, snapshot
 
 from rungwise import ASHA, PASHA, FixedResource, Space, SpaceError, SuccessiveHalving
-from rungwise.core.decisions import Continue, Done, Noted, Pause, Run, Stop, Wait
+from rungwise.core.decisions import Continue, Done, Noted, Pause, StartJob, Stop, Wait
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.core.trials import State
@@ -66,7 +66,7 @@ def test_a_lost_job_is_issued_again_before_anything_else_and_from_the_last_repor
     assert story.ask() == (4, 0.5, 1)  # in the order in which they were lost
     assert story.ask() == (3, 0, 1)
     assert story.ask() == (0, 1, 3)  # only then the best of the rung
-    assert [job.id for job in story.engine.jobs_of(4)] == [4, 5]
+    assert [job.id for job in story.engine.list_jobs(4)] == [4, 5]
     assert story.state(4) is State.RUNNING
 
 
@@ -288,6 +288,6 @@ def test_jobs_carry_the_configuration_and_are_numbered_in_the_order_of_issue():
     story.start(2)
     story.reach(1, {0: 0.1, 1: 0.2})
     story.start(2)
-    issued = [decision.job for _, decision in story.log if isinstance(decision, Run)]
+    issued = [decision.job for _, decision in story.log if isinstance(decision, StartJob)]
     assert [job.id for job in issued] == [0, 1, 2, 3]
     assert [(job.trial, job.config["x"]) for job in issued] == [(0, 0), (1, 1), (0, 0), (2, 2)]

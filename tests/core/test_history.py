@@ -1,7 +1,7 @@
 """Searching through the engine: what a searcher sees, and what it may not repeat."""
 
 import rungwise as rw
-from rungwise.core.decisions import Done, Run
+from rungwise.core.decisions import Done, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -12,7 +12,7 @@ SMALL = {"act": ["relu", "tanh"], "layers": rw.Int(1, 3)}
 
 
 def drawn(engine):
-    while isinstance(run := engine.handle(JobRequested()), Run):
+    while isinstance(run := engine.handle(JobRequested()), StartJob):
         engine.handle(Reported(run.job.id, 1, 0.5))
         engine.handle(JobEnded(run.job.id))
         yield run.job.config

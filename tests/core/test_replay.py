@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rungwise import ASHA, PASHA, AsyncHyperband, Hyperband, Space, SuccessiveHalving
-from rungwise.core.decisions import Continue, Done, Noted, Pause, Run, Stop, Wait
+from rungwise.core.decisions import Continue, Done, Noted, Pause, StartJob, Stop, Wait
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobLost, JobRequested
 from rungwise.core.limits import Limits
-from rungwise.core.replay import losses_of, replay
+from rungwise.core.replay import lost_jobs, replay
 from rungwise.core.study import Study
 from rungwise.errors import IllegalEventError, ReplayMismatchError
 from rungwise.rankings import Exact
@@ -72,7 +72,7 @@ def places(data, wanted=lambda _event, _decision: True):
 
 def altered(decision, how):
     """Another decision: one field of a Run changed, or another kind."""
-    if isinstance(decision, Run):
+    if isinstance(decision, StartJob):
         job = decision.job
         changes = {
             "id": job.id + 1,
@@ -82,7 +82,7 @@ def altered(decision, how):
             "until": job.until + 1,
         }
         name = list(changes)[how % len(changes)]
-        return Run(replace(job, **{name: changes[name]}))
+        return StartJob(replace(job, **{name: changes[name]}))
     others = [other for other in PLAIN if other != decision]
     return others[how % len(others)]
 
@@ -102,7 +102,7 @@ def test_an_altered_decision_is_named_with_its_place(data, how):
 @given(st.data())
 def test_a_missing_request_or_end_is_found_at_its_place_or_later(data):
     position = places(
-        data, lambda event, told: isinstance(told, Run) or isinstance(event, JobEnded)
+        data, lambda event, told: isinstance(told, StartJob) or isinstance(event, JobEnded)
     )
     log = entries()
     assert mismatch(log[:position] + log[position + 1 :]).index >= position
@@ -113,7 +113,7 @@ def test_an_entry_told_twice_is_found_at_the_second_unless_it_may_happen_twice(d
     position, log = places(data), entries()
     event, decision = log[position]
     twice = [*log[: position + 1], *log[position:]]
-    if isinstance(event, JobEnded) or isinstance(decision, Run):
+    if isinstance(event, JobEnded) or isinstance(decision, StartJob):
         error = mismatch(twice)
         assert error.index == position + 1
         assert isinstance(error.replayed, IllegalEventError) == isinstance(event, JobEnded)
@@ -140,7 +140,7 @@ def test_a_log_of_another_study_is_refused():
     other = study_of(PASHA(max_resource=9, eta=3, ranking=Exact()), VALUES)
     error = mismatch(entries(), other)
     assert "belongs to another study" in str(error)
-    first = next(i for i, (_, d) in enumerate(entries()) if isinstance(d, Run) and d.job.start)
+    first = next(i for i, (_, d) in enumerate(entries()) if isinstance(d, StartJob) and d.job.start)
     assert error.index == first  # η = 2 promotes earlier than η = 3
 
 
@@ -208,10 +208,10 @@ def test_after_a_crash_every_open_job_is_lost_the_settled_ones_too():
     story.report(1, 1, 0.5)
     story.reach(1, {0: 0.5})
     engine = replay(story.study, story.log)
-    lost = losses_of(engine, at=7.0)
+    lost = lost_jobs(engine, at=7.0)
     assert lost == [JobLost(1, at=7.0), JobLost(2, at=7.0)]
     assert [engine.handle(event) for event in lost] == [Noted(), Noted()]
-    assert losses_of(engine) == []
+    assert lost_jobs(engine) == []
     assert engine.handle(JobRequested()).job.trial == 2
 
 

@@ -282,7 +282,8 @@ class Machine(RuleBasedStateMachine):
         on_workers = sorted(trial.id for trial in self.engine._open.values())
         assert on_workers == [trial.id for trial in self.model.open()]
         assert all(
-            self.engine.jobs_of(trial.id)[-1].id == job for job, trial in self.engine._open.items()
+            self.engine.list_jobs(trial.id)[-1].id == job
+            for job, trial in self.engine._open.items()
         )
 
     @invariant()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rungwise as rw
-from rungwise.core.decisions import Continue, Pause, Run, Wait
+from rungwise.core.decisions import Continue, Pause, StartJob, Wait
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -200,7 +200,7 @@ def test_recipes_hold_plain_numbers():
     assert type(rw.FixedResource(np.int64(3)).resource) is int
     limits = Limits(trials=np.int64(3), seconds=np.float32(1), target=np.float32(0.5))
     assert [type(x) for x in (limits.trials, limits.seconds, limits.target)] == [int, float, float]
-    assert isinstance(Engine(study()).handle(JobRequested()), Run)
+    assert isinstance(Engine(study()).handle(JobRequested()), StartJob)
 
 
 def test_costs_add_up_with_or_without_a_budget():

@@ -12,8 +12,8 @@ from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.display import Snapshot
-from rungwise.display.changes import Watch
-from rungwise.display.estimate import Estimator, Left
+from rungwise.display.changes import ChangeWatch
+from rungwise.display.estimate import Estimator, TimeLeft
 
 # -- estimates and savings --------------------------------------------------------------------
 
@@ -21,15 +21,15 @@ from rungwise.display.estimate import Estimator, Left
 @pytest.mark.parametrize(
     ("left", "text"),
     [
-        (Left(), "not known yet"),
-        (Left(120, None), "at least 2 min"),
-        (Left(None, 30), "at most 30 s"),
-        (Left(0.0, 30), "at most 30 s"),
-        (Left(100, 120), "about 2 min"),
-        (Left(120, 540), "about 2 to 9 min"),
-        (Left(50, 7800), "about 50 s to 2 h 10 min"),
-        (Left(3600, 7200), "about 1 to 2 h"),
-        (Left(0.1, 400_000), "about 1 s to 4.6 days"),
+        (TimeLeft(), "not known yet"),
+        (TimeLeft(120, None), "at least 2 min"),
+        (TimeLeft(None, 30), "at most 30 s"),
+        (TimeLeft(0.0, 30), "at most 30 s"),
+        (TimeLeft(100, 120), "about 2 min"),
+        (TimeLeft(120, 540), "about 2 to 9 min"),
+        (TimeLeft(50, 7800), "about 50 s to 2 h 10 min"),
+        (TimeLeft(3600, 7200), "about 1 to 2 h"),
+        (TimeLeft(0.1, 400_000), "about 1 s to 4.6 days"),
     ],
 )
 def test_estimates_say_what_is_known(left, text):
@@ -69,13 +69,13 @@ def estimated(limits, recipe=None, *, late=0, **fields):
 
 
 def test_budgets_bound_the_estimate():
-    assert estimated(Limits(trials=10)) == Left(6.0, 7.0)
-    assert estimated(Limits(trials=10, seconds=8)) == Left(4.0, 4.0)
-    assert estimated(Limits(seconds=8)) == Left(4.0, 4.0)
-    assert estimated(Limits(resource=9)) == Left(5.0, 5.0)
-    assert estimated(Limits(cost=14)) == Left(3.0, 3.0)
-    assert estimated(Limits(trials=10, target=0.1)) == Left(0.0, 7.0)
-    assert estimated(Limits(target=0.1)) == Left()
+    assert estimated(Limits(trials=10)) == TimeLeft(6.0, 7.0)
+    assert estimated(Limits(trials=10, seconds=8)) == TimeLeft(4.0, 4.0)
+    assert estimated(Limits(seconds=8)) == TimeLeft(4.0, 4.0)
+    assert estimated(Limits(resource=9)) == TimeLeft(5.0, 5.0)
+    assert estimated(Limits(cost=14)) == TimeLeft(3.0, 3.0)
+    assert estimated(Limits(trials=10, target=0.1)) == TimeLeft(0.0, 7.0)
+    assert estimated(Limits(target=0.1)) == TimeLeft()
     assert estimated(Limits(trials=9), rw.PASHA()).high is None
 
 
@@ -84,22 +84,22 @@ def test_the_safety_net_of_an_open_end_bounds_nothing():
     bounded = estimated(Limits(trials=9), recipe)
     left = estimated(Limits(trials=9), recipe, open_ended=True)
     assert bounded.high > left.low > 0
-    assert left == Left(bounded.low, None)
+    assert left == TimeLeft(bounded.low, None)
     assert str(left).startswith("at least ")
     assert estimated(Limits(trials=9, seconds=5), recipe, open_ended=True).high == 1.0
 
 
 def test_the_time_it_takes_to_start_workers_says_nothing_about_speed():
-    assert estimated(Limits(trials=10), late=100) == Left(6.0, 7.0)
+    assert estimated(Limits(trials=10), late=100) == TimeLeft(6.0, 7.0)
 
 
 def test_an_earlier_session_says_nothing_about_speed():
     log = log_of(rw.RandomSearch(81))
     estimator = Estimator()
     late = fraction(log, 0.5)
-    assert estimator.left(late) == Left()
+    assert estimator.left(late) == TimeLeft()
     later = Snapshot(late.view, late.elapsed + 100, late.workers)
-    assert estimator.left(later) == Left()
+    assert estimator.left(later) == TimeLeft()
 
 
 def test_savings_are_computed_rarely(monkeypatch):
@@ -113,7 +113,7 @@ def test_savings_are_computed_rarely(monkeypatch):
         return real(*args, **kwargs)
 
     monkeypatch.setattr(counterfactual, "saving", slow)
-    watch = Watch(clock)
+    watch = ChangeWatch(clock)
     log = log_of(rw.PASHA(max_resource=81))
     for index, snapshot in enumerate(moments(log)):
         if index == 0:
@@ -132,8 +132,8 @@ def test_savings_are_computed_rarely(monkeypatch):
 
 def test_asha_is_not_compared_with_itself_nor_with_the_open_end():
     for recipe in (rw.ASHA(max_resource=81), rw.PASHA()):
-        assert Watch(Clock()).saved(snapshot_of(rw.replay(log_of(recipe))), now=True) is None
-    assert Watch(Clock()).saved(snapshot_of(all_failed()), now=True) is None
+        assert ChangeWatch(Clock()).saved(snapshot_of(rw.replay(log_of(recipe))), now=True) is None
+    assert ChangeWatch(Clock()).saved(snapshot_of(all_failed()), now=True) is None
     bounded = rw.replay(log_of(rw.PASHA(max_resource=81)))
-    assert Watch(Clock()).saved(snapshot_of(bounded), now=True) is not None
-    assert Watch(Clock()).saved(snapshot_of(bounded, open_ended=True), now=True) is None
+    assert ChangeWatch(Clock()).saved(snapshot_of(bounded), now=True) is not None
+    assert ChangeWatch(Clock()).saved(snapshot_of(bounded, open_ended=True), now=True) is None

@@ -230,7 +230,7 @@ def course(entries):
     """[(trial, resource, value, decision), …] of the reports that brought something new."""
     trials, reached, told = {}, defaultdict(float), []
     for event, decision in entries:
-        if type(decision).__name__ == "Run":
+        if type(decision).__name__ == "StartJob":
             trials[decision.job.id] = decision.job.trial
         elif isinstance(event, Reported):
             trial = trials[event.job]

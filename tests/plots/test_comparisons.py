@@ -11,7 +11,7 @@ import rungwise as rw
 from rungwise import plots
 from rungwise.lab.reproduction.results import Figure, Row, Section
 from rungwise.plots import theme
-from rungwise.plots.comparisons import front, points_of
+from rungwise.plots.comparisons import front, make_points
 
 pytest.importorskip("plotly")
 
@@ -97,8 +97,8 @@ def test_a_long_legend_makes_the_figure_higher():
 
 def test_figures_that_are_not_finite_have_no_place():
     rows = [row("a", math.nan, 3), row("b", 0.5, math.inf), row("c", 0.5, 3, std=math.nan)]
-    assert [point.label for point in points_of(section(rows), "spent")] == ["C"]
-    assert points_of(section(rows), "spent")[0].value_std == 0
+    assert [point.label for point in make_points(section(rows), "spent")] == ["C"]
+    assert make_points(section(rows), "spent")[0].value_std == 0
     with pytest.raises(rw.InvalidArgumentError, match="finite figures"):
         plots.pareto(section(rows[:2]))
 

@@ -224,5 +224,5 @@ def test_jobs_that_have_not_reported_yet_are_no_dots():
 def _ends(engine):
     """(job, where it ended) of every job, looked up the long way."""
     for job in engine.jobs:
-        later = [other.start for other in engine.jobs_of(job.trial) if other.id > job.id]
+        later = [other.start for other in engine.list_jobs(job.trial) if other.id > job.id]
         yield job, min(later, default=engine.trials[job.trial].resource)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rungwise.rankings import crossings
-from rungwise.rankings.crossings import Crossings, percentile_of
+from rungwise.rankings.crossings import Crossings, interpolate_percentile
 
 INF = math.inf
 
@@ -177,7 +177,7 @@ def test_a_pair_both_of_whom_arrived_is_not_compared_again():
 )
 def test_the_percentile_is_numpys_to_the_last_bit(values, percentile, copies):
     array = np.array(values * copies)
-    assert percentile_of(array, percentile) == np.percentile(array, percentile)
+    assert interpolate_percentile(array, percentile) == np.percentile(array, percentile)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 64, 257, 1000])
@@ -185,7 +185,7 @@ def test_the_percentile_rounds_as_numpy_does(size):
     rng = np.random.default_rng(size)
     for _ in range(200):
         values, percentile = rng.random(size), float(rng.uniform(0, 100))
-        assert percentile_of(values, percentile) == np.percentile(values, percentile)
+        assert interpolate_percentile(values, percentile) == np.percentile(values, percentile)
 
 
 # ---- whole studies -------------------------------------------------------------------------------

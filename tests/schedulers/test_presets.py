@@ -6,7 +6,7 @@ import pytest
 from test_against_oracle import random_table
 
 import rungwise as rw
-from rungwise.core.decisions import Continue, Run
+from rungwise.core.decisions import Continue, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, Reported
 from rungwise.core.limits import Limits
@@ -48,7 +48,7 @@ def idle_when_raised(log, workers, raises):
     """Whether the ceiling rose with a report in the middle of a leg while workers were idle."""
     busy = reports = 0
     for event, decision in log.read_from():
-        busy += isinstance(decision, Run) - isinstance(event, JobEnded)
+        busy += isinstance(decision, StartJob) - isinstance(event, JobEnded)
         reports += isinstance(event, Reported)
         if isinstance(event, Reported) and isinstance(decision, Continue) and reports in raises:
             return busy < workers

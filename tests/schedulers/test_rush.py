@@ -11,7 +11,7 @@ from test_against_oracle import random_table
 
 import rungwise as rw
 from rungwise import views
-from rungwise.core.decisions import Continue, Run, Stop
+from rungwise.core.decisions import Continue, StartJob, Stop
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -65,7 +65,7 @@ class Watch:
         return self.curves[trial][reached], self.bar(reached)
 
     def see(self, event, decision):
-        if isinstance(decision, Run):
+        if isinstance(decision, StartJob):
             trial = self.trials[decision.job.id] = decision.job.trial
             self.goes_on(trial)
         if isinstance(event, Reported):
@@ -214,7 +214,7 @@ def test_where_trials_run_on_they_are_stopped_at_the_rung():
 def test_reports_sparser_than_rungs_are_judged_where_they_stand():
     values = [0.5, 0.6, *[0.9] * 5, 0.4, 0.9]
     engine = engine_of(rw.Rush(rw.ASHA(max_resource=27), priors=1), trials=9)
-    while isinstance(run := engine.handle(JobRequested()), Run):
+    while isinstance(run := engine.handle(JobRequested()), StartJob):
         job = run.job  # a report at 10 reaches the rungs 1, 3 and 9
         engine.handle(Reported(job.id, job.start + 10, values[job.trial]))
         if job.until > 20:
@@ -294,7 +294,7 @@ def test_a_prior_that_fails_sets_no_bar():
         configs = [{"x": number} for number in range(12)]
         study = Study(rw.Rush(rw.ASHA(max_resource=9), priors=1), limits, initial=configs)
         engine, now = Engine(study), 0.0
-        while isinstance(decision := engine.handle(JobRequested(now)), Run):
+        while isinstance(decision := engine.handle(JobRequested(now)), StartJob):
             job = decision.job
             for resource in range(int(job.start) + 1, int(job.until) + 1):
                 now += 1
@@ -320,5 +320,5 @@ def test_all_that_is_within_is_written_and_read():
     recipe = rw.Rush(rw.Rush(rw.PASHA(ranking=Ours()), priors=1), priors=2)
     document = codec.recipe_to_json(recipe)
     assert document["scheduler"]["scheduler"]["ranking"] == {"type": "Ours"}
-    assert codec.kinds_of(recipe) == (rw.Rush, rw.Rush, rw.PASHA, Ours)
-    assert codec.recipe_from_json(document, types=codec.kinds_of(recipe)) == recipe
+    assert codec.list_recipe_types(recipe) == (rw.Rush, rw.Rush, rw.PASHA, Ours)
+    assert codec.recipe_from_json(document, types=codec.list_recipe_types(recipe)) == recipe

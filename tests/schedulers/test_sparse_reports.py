@@ -3,7 +3,7 @@
 import pytest
 
 import rungwise as rw
-from rungwise.core.decisions import Continue, Run
+from rungwise.core.decisions import Continue, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -14,7 +14,7 @@ def study_with_reports_every(step, recipe, trials=60):
     """One worker; each trial is better than those before it, at every resource."""
     rows = [{"row": row} for row in range(trials)]
     engine = Engine(Study(recipe, Limits(trials=trials), initial=rows))
-    while isinstance(run := engine.handle(JobRequested()), Run):
+    while isinstance(run := engine.handle(JobRequested()), StartJob):
         job, resource = run.job, run.job.start
         while True:
             resource += step
@@ -40,13 +40,13 @@ def test_a_report_beyond_several_levels_enters_all_of_them():
     rungs = engine.scheduler.rungs
     assert [len(rung) for rung in rungs[:3]] == [6, 6, 6]
     assert rungs[0].losses == rungs[1].losses == rungs[2].losses
-    assert engine.jobs_of(2)[1].until == 27  # nobody is promoted to where it is already
+    assert engine.list_jobs(2)[1].until == 27  # nobody is promoted to where it is already
 
 
 def test_halving_takes_what_was_reported_beyond_the_next_level():
     engine = study_with_reports_every(10, rw.SuccessiveHalving(max_resource=27), trials=27)
     assert [len(rung) for rung in engine.scheduler.rungs] == [27, 9, 3, 1]
-    assert [job.until for job in engine.jobs_of(26)] == [1, 27]
+    assert [job.until for job in engine.list_jobs(26)] == [1, 27]
 
 
 @pytest.mark.parametrize("step", [0.25, 0.5])

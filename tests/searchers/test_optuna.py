@@ -160,7 +160,7 @@ def test_ordered_options_and_numbers_are_told_as_such(monkeypatch):
             seen[:] = study.get_trials(deepcopy=False)[:-1]
             return {}
 
-    monkeypatch.setattr("rungwise.searchers.samplers.maker_of", lambda _: Looking)
+    monkeypatch.setattr("rungwise.searchers.samplers.find_sampler", lambda _: Looking)
     space = Space.parse(
         {
             "a": Float(1.0, 9.0, log=True), "b": Int(2, 64, log=True), "c": ["p", "q"],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rungwise as rw
-from rungwise.tuning.exports import rows_of
+from rungwise.tuning.exports import list_rows
 
 PLACE = Path(__file__).parents[1] / "data" / "studies_0_1_0"
 EXPECTED = json.loads((PLACE / "expected.json").read_text())
@@ -32,7 +32,7 @@ def old(tmp_path):
 
 def described(path):
     result = rw.load(path)
-    rows = [{k: v for k, v in row.items() if k != "seconds"} for row in rows_of(path)]
+    rows = [{k: v for k, v in row.items() if k != "seconds"} for row in list_rows(path)]
     return {
         "best": [result.best.trial, result.best.value, result.best.resource],
         "why": result.why,

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rungwise as rw
-from rungwise.core.decisions import CONTINUE, NOTED, STOP, WAIT, Job, Run
+from rungwise.core.decisions import CONTINUE, NOTED, STOP, WAIT, Job, StartJob
 from rungwise.core.events import JobEnded, JobRequested, Reported
 from rungwise.core.failures import Failure
 from rungwise.core.limits import Limits
@@ -41,7 +41,7 @@ FAILURE = Failure(0, 0, 4.0, 2.5, "ZeroDivisionError: …", "Traceback\n  ☃", 
 
 def story(name, length=4):
     """Entries that no other story has."""
-    begin = (JobRequested(), Run(Job(0, 0, {"of": name}, 0, 27)))
+    begin = (JobRequested(), StartJob(Job(0, 0, {"of": name}, 0, 27)))
     reports = [
         (Reported(0, n, n / 10, metrics=((name, n + 0.5),)), CONTINUE) for n in range(1, length - 1)
     ]

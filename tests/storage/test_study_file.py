@@ -17,8 +17,8 @@ from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, InvalidArgumentError, LogUnavailableError, SchemaError
 from rungwise.storage import SqliteLog, sqlite
-from rungwise.storage.schema import checksum_of
-from rungwise.storage.study_file import About, StudyFile, files_of
+from rungwise.storage.schema import chain_checksum
+from rungwise.storage.study_file import About, StudyFile, study_folder
 
 STUDY = Study(rw.PASHA(max_resource=9), Limits(trials=2), initial=[{"x": 1}, {"x": 2}])
 ABOUT = About(
@@ -81,7 +81,7 @@ def test_study_and_about_are_begun_together_or_not_at_all(path):
 
 def test_its_files_lie_beside_it(path):
     with StudyFile(path) as file:
-        assert file.folder == files_of(path) == files_of(str(path)) == Path(f"{path}.files")
+        assert file.folder == study_folder(path) == study_folder(str(path)) == Path(f"{path}.files")
         assert not file.folder.exists()
 
 
@@ -226,7 +226,7 @@ def test_damaged_metrics_are_refused(path, damaged, rule):
     with StudyFile(path) as file, pytest.raises(CorruptLogError, match="entry 0 was altered"):
         list(file.read_from())
     # And when the checksum was altered with them:
-    checksum = checksum_of(text, '{"kind": "Continue"}')
+    checksum = chain_checksum(text, '{"kind": "Continue"}')
     alter(path, "UPDATE entries SET checksum = ?", checksum)
     with StudyFile(path) as file, pytest.raises(SchemaError, match=rule) as refused:
         list(file.read_from())
@@ -303,7 +303,7 @@ def alter(path, statement, *values):
 )
 def test_what_cannot_be_read_about_a_study_is_told(path, text, error, told):
     begun(path).close()
-    checksum = checksum_of("about", text)
+    checksum = chain_checksum("about", text)
     alter(path, "UPDATE notes SET document = ?, checksum = ?", text, checksum)
     with StudyFile(path) as file, pytest.raises(error, match=told) as refused:
         _ = file.about

@@ -11,7 +11,7 @@ import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import InvalidArgumentError
 from rungwise.study_options import RunOptions, SearchOptions, StopOptions
-from rungwise.tuning.plan import limits_of, study_of
+from rungwise.tuning.plan import build_limits, study_of
 
 SPACE = {"x": rw.Float(0, 1)}
 
@@ -194,7 +194,7 @@ def test_files_of_somebody_elses_are_left_alone(tmp_path, call):
 
 
 def asked(**changes):
-    limits = limits_of(StopOptions(**changes.pop("limits", {})))
+    limits = build_limits(StopOptions(**changes.pop("limits", {})))
     arguments = {
         "goal": "max",
         "scheduler": None,

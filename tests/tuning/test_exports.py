@@ -34,7 +34,7 @@ def path(tmp_path_factory, backend):
 
 
 def test_no_column_replaces_another(path):
-    rows = exports.rows_of(path)
+    rows = exports.list_rows(path)
     assert rows
     engine = rw.load(path).engine
     for row in rows:
@@ -57,7 +57,7 @@ def test_a_study_is_exported_while_it_grows(path, tmp_path, monkeypatch):
     with StudyFile(path, mode="read") as file:
         study, about = file.log.study, file.about
         entries = list(file.read_from())
-    complete = exports.rows_of(path)
+    complete = exports.list_rows(path)
     growing = tmp_path / "growing.db"
     parts = [entries[at : at + 7] for at in range(0, len(entries), 7)]
     read = StudyPart.read_from
@@ -78,24 +78,24 @@ def test_a_study_is_exported_while_it_grows(path, tmp_path, monkeypatch):
         monkeypatch.setattr(StudyPart, "read_from", while_it_grows)
         seen = 0
         while parts:
-            rows = exports.rows_of(growing)
+            rows = exports.list_rows(growing)
             assert rows == complete[: len(rows)]
             assert len(rows) >= seen
             seen = len(rows)
         assert 0 < seen < len(complete)
-        assert exports.rows_of(growing) == complete
+        assert exports.list_rows(growing) == complete
 
 
 def test_a_row_a_trial_keeps_its_columns(path):
-    rows = exports.rows_of(path, "trials")
+    rows = exports.list_rows(path, "trials")
     assert [row["rank"] for row in rows] == [1, 2, 3, 4]
     assert all(row["value"] == 1000 + row["config.x"] for row in rows)
     with pytest.raises(rw.InvalidArgumentError, match="'reports' or 'trials'"):
-        exports.rows_of(path, "jobs")
+        exports.list_rows(path, "jobs")
 
 
 def test_csv_has_every_column_once(path):
-    rows = exports.rows_of(path)
+    rows = exports.list_rows(path)
     text = exports.to_csv(rows)
     header = text.splitlines()[0].split(",")
     assert len(header) == len(set(header))
@@ -109,7 +109,7 @@ def test_csv_leaves_a_gap_where_a_row_has_no_value():
 
 
 def test_json_has_null_for_what_is_not_finite(path):
-    rows = json.loads(exports.to_json(exports.rows_of(path)), parse_constant=pytest.fail)
+    rows = json.loads(exports.to_json(exports.list_rows(path)), parse_constant=pytest.fail)
     assert {row["gone"] for row in rows} == {None}
     odd = [{"a": math.inf, "b": -math.inf, "c": 1.5, "d": "nan", "e": True}]
     assert json.loads(exports.to_json(odd)) == [
@@ -120,10 +120,10 @@ def test_json_has_null_for_what_is_not_finite(path):
 
 def test_parquet_holds_the_same(path, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    rows = exports.rows_of(path)
+    rows = exports.list_rows(path)
     exports.to_parquet(rows, tmp_path / "rows.parquet")
     table = parquet.read_table(tmp_path / "rows.parquet")
-    assert table.column_names == exports.columns_of(rows)
+    assert table.column_names == exports.list_columns(rows)
     assert table["metric.seconds"].to_pylist() == [row["metric.seconds"] for row in rows]
     kinds = [row["config.seconds"] for row in rows]
     assert table["config.seconds"].to_pylist() == exports._column(kinds)

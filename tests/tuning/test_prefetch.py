@@ -17,7 +17,7 @@ import rungwise as rw
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.tuning.prefetch import Ahead
+from rungwise.tuning.prefetch import ProposalPrefetcher
 
 SPACE = rw.Space.parse({"x": rw.Float(0.0, 1.0)})
 PATIENCE = 60.0
@@ -177,7 +177,7 @@ def test_ahead_proposes_what_would_be_proposed_anyway():
         return Engine(study).proposals
 
     woken = threading.Event()
-    plain, ahead = proposals(), Ahead(proposals(), 0, woken.set)
+    plain, ahead = proposals(), ProposalPrefetcher(proposals(), 0, woken.set)
     assert [ahead(number) for number in range(5)] == [plain(number) for number in range(5)]
     assert woken.wait(PATIENCE)
     assert ahead.ready()

@@ -10,7 +10,7 @@ import pytest
 from backend_kinds import on_backend
 
 import rungwise as rw
-from rungwise.storage.study_file import files_of
+from rungwise.storage.study_file import study_folder
 
 SPACE = {"x": rw.Float(0, 1), "kind": ["a", "b"]}
 pytestmark = pytest.mark.usefixtures("backend")
@@ -150,7 +150,7 @@ def test_the_winner_is_trained_in_full(either):
     assert (found.checkpoint / "at").read_text() == "retrain 9"
     assert found.seconds > 0
     assert rw.load(either.path).retrained[-1] == found
-    assert found.checkpoint.parents[2] == files_of(either.path)
+    assert found.checkpoint.parents[2] == study_folder(either.path)
     assert either.best.checkpoint != found.checkpoint
 
 
@@ -172,11 +172,11 @@ def test_another_trial_may_be_trained_and_not_so_far(result):
     ],
 )
 def test_bad_retrainings_are_refused(result, changes, told):
-    before = sorted(files_of(result.path).glob("retrain-*"))
+    before = sorted(study_folder(result.path).glob("retrain-*"))
     arguments = {"train": train, **changes}
     with pytest.raises(rw.InvalidArgumentError, match=told):
         result.retrain(arguments.pop("train"), **arguments)
-    assert sorted(files_of(result.path).glob("retrain-*")) == before
+    assert sorted(study_folder(result.path).glob("retrain-*")) == before
 
 
 def test_a_retraining_that_fails_says_so(result):

@@ -20,7 +20,7 @@ import rungwise as rw
 from rungwise.backends import processes
 from rungwise.checkpoints import FolderStore
 from rungwise.core.replay import replay
-from rungwise.storage.study_file import StudyFile, files_of
+from rungwise.storage.study_file import StudyFile, study_folder
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.tuner import Tuner
 
@@ -74,11 +74,11 @@ def epochs(log):
 
 
 def folders(study):
-    return [path.name for path in files_of(study).glob("*retrain-*")]
+    return [path.name for path in study_folder(study).glob("*retrain-*")]
 
 
 def the_folder(study):
-    (found,) = files_of(study).glob("*retrain-*")
+    (found,) = study_folder(study).glob("*retrain-*")
     return found
 
 
@@ -90,7 +90,7 @@ def retrain(study, train, *, options=None, **arguments):
 
 def retrained(study):
     with StudyFile(study, mode="read") as file:
-        return list_retrained(file, FolderStore(str(files_of(study))))
+        return list_retrained(file, FolderStore(str(study_folder(study))))
 
 
 class EnoughError(Exception):

@@ -15,7 +15,7 @@ from backend_kinds import on_backend
 import rungwise as rw
 from rungwise.core.decisions import Done
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
-from rungwise.storage.study_file import StudyFile, files_of
+from rungwise.storage.study_file import StudyFile, study_folder
 from rungwise.tuning import plan
 
 SPACE = {"x": rw.Float(0, 1)}
@@ -291,7 +291,7 @@ def test_initial_configurations_come_first_and_callbacks_see_it_all(tmp_path):
     events = [event for event, _ in entries_of(result.path) if isinstance(event, Reported)]
     assert [(r.resource, r.value) for r in told] == [(e.resource, e.value) for e in events]
     assert [r.best for r in told] == [min(r.value for r in told[: n + 1]) for n in range(len(told))]
-    assert told[0] == rw.Report(0, {"x": 0.9}, 1, told[0].value, "Pause", told[0].value)
+    assert told[0] == rw.ReportEvent(0, {"x": 0.9}, 1, told[0].value, "Pause", told[0].value)
     decisions = [type(d).__name__ for e, d in entries_of(result.path) if isinstance(e, Reported)]
     assert [r.decision for r in told] == decisions
 
@@ -321,7 +321,7 @@ def test_no_checkpoints_are_legal_and_repeats_count_once(tmp_path):
         assert [r for r, _ in curve] == list(range(1, len(curve) + 1))
     assert result.reports == result.resource_spent == sum(map(len, resources))
     assert result.best.checkpoint is None
-    assert not files_of(result.path).exists()
+    assert not study_folder(result.path).exists()
 
 
 def unstable(config, run):
@@ -383,7 +383,7 @@ def saving(config, run):
 
 
 def trials_with_checkpoints(path):
-    return sorted(int(p.parent.name[6:]) for p in files_of(path).glob("trial-*/checkpoints"))
+    return sorted(int(p.parent.name[6:]) for p in study_folder(path).glob("trial-*/checkpoints"))
 
 
 def test_only_the_leaders_keep_their_checkpoints(tmp_path):
@@ -391,7 +391,7 @@ def test_only_the_leaders_keep_their_checkpoints(tmp_path):
     result = tune(saving, path, keep="all", scheduler=rw.ASHA())
     assert trials_with_checkpoints(path) == list(range(9))
     for trial in range(9):
-        (found,) = files_of(path).glob(f"trial-{trial:05d}/checkpoints/at-*")
+        (found,) = study_folder(path).glob(f"trial-{trial:05d}/checkpoints/at-*")
         assert found.name.startswith(f"at-{result.engine.trials[trial].resource:g}-job-")
     best = result.best
     number, epoch, _, start = (best.checkpoint / "at").read_text().split()
@@ -422,7 +422,9 @@ def test_a_quota_evicts_the_least_promising_and_nothing_else_changes(tmp_path):
 
 
 def trials_with_data(path):
-    return sorted({int(p.parts[-4][6:]) for p in files_of(path).glob("trial-*/checkpoints/*/at")})
+    return sorted(
+        {int(p.parts[-4][6:]) for p in study_folder(path).glob("trial-*/checkpoints/*/at")}
+    )
 
 
 class Notices:

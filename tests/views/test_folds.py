@@ -6,7 +6,7 @@ import pytest
 
 import rungwise as rw
 from rungwise import views
-from rungwise.core.decisions import CONTINUE, NOTED, Run
+from rungwise.core.decisions import CONTINUE, NOTED, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -36,7 +36,7 @@ def drive(recipe, *, trials=40, goal="min", workers=5):
     while True:
         while len(jobs) < workers:
             decision = engine.handle(JobRequested())
-            if not isinstance(decision, Run):
+            if not isinstance(decision, StartJob):
                 break
             jobs.append([decision.job, decision.job.start])
             yield engine
@@ -63,7 +63,7 @@ def started(recipe=None, *, trials=9, goal="min"):
 def play(engine, *values, failing=False):
     """One job: a report of each value at the next resource, then its end."""
     decision = engine.handle(JobRequested())
-    assert isinstance(decision, Run)
+    assert isinstance(decision, StartJob)
     job = decision.job
     for step, value in enumerate(values, start=1):
         engine.handle(Reported(job.id, job.start + step, value))

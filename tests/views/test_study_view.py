@@ -7,7 +7,7 @@ import pytest
 
 import rungwise as rw
 from rungwise import views
-from rungwise.core.decisions import Run
+from rungwise.core.decisions import StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobRequested
 from rungwise.views.ended import EndedStudy
@@ -75,7 +75,7 @@ def test_a_view_answers_what_the_engine_knows(recipe, goal):
     sign = 1 if goal == "min" else -1
     for trial in engine.trials:
         assert view.curve(trial.id) == views.curve(trial, goal) == view.curves()[trial.id]
-        assert view.trial(trial.id).story() == trial.story(engine.jobs_of(trial.id), sign)
+        assert view.trial(trial.id).story() == trial.story(engine.list_jobs(trial.id), sign)
         assert view.trial(trial.id).next_level == views.next_level(engine, trial)
     assert view.max_resource == max(trial.resource for trial in engine.trials)
 
@@ -138,7 +138,7 @@ def test_a_view_follows_a_running_study():
     view = StudyView(engine)
     assert (view.trials, view.ended, view.best, view.curves()) == (0, False, None, {})
     decision = engine.handle(JobRequested())
-    assert isinstance(decision, Run)
+    assert isinstance(decision, StartJob)
     assert (view.trials, view.trial(0).state, view.trial(0).next_level) == (1, "running", 1)
     engine.handle(JobEnded(decision.job.id))
     assert view.trial(0).state == "ended"

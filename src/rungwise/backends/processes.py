@@ -67,7 +67,7 @@ class Watchdog:
 
     def close(self) -> None:
         """All is in order: let it end."""
-        # Told, and not only by the end of its pipe: a process that was forked from this one
+        # It is told, and not only by the end of its pipe: a process that was forked from this one
         # meanwhile may hold the other end for as long as it likes.
         with suppress(OSError):
             if self._process.stdin is not None:

@@ -61,7 +61,7 @@ def connect(address: str, token: str, number: int) -> socket.socket:
     return connected
 
 
-class Line:
+class TunerConnection:
     """The worker's end of the socket, in messages.
 
     Args:
@@ -140,7 +140,7 @@ class JobChannel:
         job: the number of the job, which every message carries.
     """
 
-    def __init__(self, line: Line, job: int) -> None:
+    def __init__(self, line: TunerConnection, job: int) -> None:
         self._line = line
         self._job = job
         self.open = True
@@ -180,7 +180,7 @@ class Stopper:
         line: the socket.
     """
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: TunerConnection) -> None:
         self._line = line
         self._thread = threading.get_ident()
         self._signals = threading.current_thread() is threading.main_thread()
@@ -247,7 +247,7 @@ def main(address: str, token: str, number: int) -> None:
         token: what shows the tuner that this is its worker.
         number: which slot this is.
     """
-    line = Line(connect(address, token, number))
+    line = TunerConnection(connect(address, token, number))
     train, store = _prepare(line)
     stopper = Stopper(line)
     surroundings = Surroundings()
@@ -270,7 +270,7 @@ def main(address: str, token: str, number: int) -> None:
             line.send("ended", outcome.job)
 
 
-def _prepare(line: Line) -> tuple[Train, CheckpointStore]:
+def _prepare(line: TunerConnection) -> tuple[Train, CheckpointStore]:
     """Load the training function; a worker that cannot is of no use, and says why."""
     setup = line.hear()
     payload = line.read_bytes(setup["function"])

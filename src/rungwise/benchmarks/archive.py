@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 
 LIMIT = 2**30
 """The most bytes that the arrays of a file may have; a data set of NAS-Bench-201 has 6 % of it."""
@@ -42,7 +42,7 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     size = sum(array.nbytes for array in arrays.values())
     if size > LIMIT - HEADERS:  # no one could read it
         raise TableError(
-            "arrays", Told(f"{size:,} bytes in all"), f"at most {LIMIT - HEADERS:,} are written"
+            "arrays", Words(f"{size:,} bytes in all"), f"at most {LIMIT - HEADERS:,} are written"
         )
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -71,7 +71,7 @@ def unpack(path: Path, content: bytes, *, foreign: bool = False) -> dict[str, ND
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _arrays(archive, foreign=foreign)
     except Exception as error:  # zipfile and its decompressors raise a dozen kinds
-        told = Told(f"a file that cannot be read ({str(error) or type(error).__name__})")
+        told = Words(f"a file that cannot be read ({str(error) or type(error).__name__})")
         raise TableError(
             str(path), told, "it must be an .npz file as rungwise writes it"
         ) from error
@@ -82,16 +82,16 @@ def content(path: Path, limit: int) -> bytes:
     try:
         status = path.stat()
         if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):  # they may never end
-            raise TableError(str(path), Told("a device or pipe"), "it must be a file")
+            raise TableError(str(path), Words("a device or pipe"), "it must be a file")
         if status.st_size > limit:
-            found = Told(f"a file of {status.st_size:,} bytes")
+            found = Words(f"a file of {status.st_size:,} bytes")
             raise TableError(str(path), found, f"at most {limit:,} are read")
         with path.open("rb") as file:
             return file.read(status.st_size + 1)
     except FileNotFoundError:
-        raise TableError(str(path), Told("missing"), "there must be such a file") from None
+        raise TableError(str(path), Words("missing"), "there must be such a file") from None
     except OSError as error:
-        raise TableError(str(path), Told("unreadable"), f"the system says: {error}") from error
+        raise TableError(str(path), Words("unreadable"), f"the system says: {error}") from error
 
 
 def _arrays(archive: zipfile.ZipFile, *, foreign: bool) -> dict[str, NDArray[Any]]:

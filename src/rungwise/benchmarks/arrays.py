@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.encoding import Numbers
-from rungwise.errors import InvalidArgumentError, TableError, Told
+from rungwise.errors import InvalidArgumentError, TableError, Words
 from rungwise.space import Space
 
 _SHAPE = "it must be [seeds, rows, resources] with at least one of each"
@@ -38,25 +38,25 @@ class Arrays:
     def __post_init__(self) -> None:
         shape = self.values.shape
         if len(shape) != 3 or 0 in shape:
-            raise TableError("values", Told(f"of shape {shape}"), _SHAPE)
+            raise TableError("values", Words(f"of shape {shape}"), _SHAPE)
         seeds, rows, _ = shape
         if self.seconds.shape not in ((), (rows,), (seeds, rows), shape):
             rule = f"it must be one number, or of shape {(rows,)}, {(seeds, rows)} or {shape}"
-            raise TableError("seconds", Told(f"of shape {self.seconds.shape}"), rule)
+            raise TableError("seconds", Words(f"of shape {self.seconds.shape}"), rule)
         if self.final is not None and self.final.shape != (seeds, rows):
             rule = f"it must be of shape {(seeds, rows)}"
-            raise TableError("final", Told(f"of shape {self.final.shape}"), rule)
+            raise TableError("final", Words(f"of shape {self.final.shape}"), rule)
         for name, items in (("configs", self.configs), ("names", self.names)):
             if items is not None and len(items) != rows:
                 rule = f"it needs one for each of {rows} rows"
-                raise TableError(name, Told(f"of length {len(items)}"), rule)
+                raise TableError(name, Words(f"of length {len(items)}"), rule)
 
     def check(self, card: Card) -> None:
         """See that a card is the card of these arrays."""
         seeds, rows, resources = self.values.shape
         if len(card.seeds) != seeds:
             rule = f"the curves are of {seeds}"
-            raise TableError("seeds of the card", Told(f"{len(card.seeds)} numbers"), rule)
+            raise TableError("seeds of the card", Words(f"{len(card.seeds)} numbers"), rule)
         for name, told, found in (
             ("rows", card.rows, rows),
             ("resources", card.resources, resources),

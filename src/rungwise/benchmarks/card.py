@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from rungwise.errors import TableError
 from rungwise.space import Space
-from rungwise.validation import Goal, goal_of, keep, whole
+from rungwise.validation import Goal, parse_goal, set_frozen, whole
 
 FORMAT = 1
 """The version of the pair of files; a reader refuses newer ones."""
@@ -91,16 +91,18 @@ class Card:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        goal_of(self.goal)
+        parse_goal(self.goal)
         for name in (*_TEXTS, "created", "sha256"):
             if not isinstance(getattr(self, name), str):
                 raise TableError(f"{name} of the card", getattr(self, name), "it must be text")
             _writable(name, getattr(self, name))
         for name in _COUNTS:
-            keep(self, **{name: whole(f"{name} of the card", getattr(self, name), at_least=0)})
-        keep(self, seeds=_seeds(self.seeds), space=_space(self.space))
+            set_frozen(
+                self, **{name: whole(f"{name} of the card", getattr(self, name), at_least=0)}
+            )
+        set_frozen(self, seeds=_seeds(self.seeds), space=_space(self.space))
         for name in _OBJECTS:
-            keep(self, **{name: _plain(name, getattr(self, name))})
+            set_frozen(self, **{name: _plain(name, getattr(self, name))})
         if self.created:
             _check_day(self.created)
 

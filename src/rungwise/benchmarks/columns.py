@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 from rungwise.space.scalars import Scalar, identity, is_scalar, plain
 
 Arrays = dict[str, NDArray[Any]]
@@ -51,7 +51,7 @@ def read(arrays: Mapping[str, NDArray[Any]], rows: int) -> tuple[dict[str, Scala
         if column.dtype.kind == "u":
             values = _chosen(key, column, arrays.get(f"options/{name}"))
         if column.dtype.kind == "f" and not np.isfinite(column).all():
-            raise TableError(key, Told("not finite"), "a parameter must be a finite number")
+            raise TableError(key, Words("not finite"), "a parameter must be a finite number")
         absent = arrays.get(f"absent/{name}")
         if absent is not None:
             _check(f"absent/{name}", absent, "b", (rows,))
@@ -72,11 +72,13 @@ def text(document: Any) -> NDArray[np.uint8]:
 def document(key: str, array: NDArray[Any]) -> Any:
     """The JSON document that :func:`text` wrote."""
     if array.dtype != np.uint8 or array.ndim != 1:
-        raise TableError(key, Told(f"of {array.dtype} {array.shape}"), "it must be a text in bytes")
+        raise TableError(
+            key, Words(f"of {array.dtype} {array.shape}"), "it must be a text in bytes"
+        )
     try:
         return json.loads(array.tobytes().decode())
     except (ValueError, RecursionError):
-        raise TableError(key, Told("no JSON"), "it must be a JSON text in UTF-8") from None
+        raise TableError(key, Words("no JSON"), "it must be a JSON text in UTF-8") from None
 
 
 def _row(number: int, config: Any) -> dict[str, Scalar]:
@@ -121,7 +123,7 @@ def _column(values: list[Scalar]) -> tuple[NDArray[Any], list[Scalar] | None]:
 
 def _chosen(key: str, column: NDArray[Any], options: NDArray[Any] | None) -> list[Scalar]:
     if options is None:
-        raise TableError(key, Told("without options"), "positions need a list to count through")
+        raise TableError(key, Words("without options"), "positions need a list to count through")
     listed = document(key.replace("config/", "options/", 1), options)
     if not isinstance(listed, list) or not all(
         is_scalar(option) or (type(option) is float and math.isfinite(option)) for option in listed
@@ -135,5 +137,5 @@ def _chosen(key: str, column: NDArray[Any], options: NDArray[Any] | None) -> lis
 
 def _check(key: str, array: NDArray[Any], kinds: str, shape: tuple[int, ...]) -> None:
     if array.dtype.kind not in kinds or array.shape != shape:
-        found = Told(f"of {array.dtype} {array.shape}")
+        found = Words(f"of {array.dtype} {array.shape}")
         raise TableError(key, found, f"it must be a column of shape {shape}")

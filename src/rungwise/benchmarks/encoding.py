@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 from rungwise.validation import real
 
 Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ def decode(name: str, stored: Stored, form: Any) -> Numbers:
     width, dtype = (4, "<u4") if form["dtype"] == "float32" else (2, "<u2")
     expected = (width, *(shape or (1,)))
     if stored.dtype != np.uint8 or stored.shape != expected:
-        found = Told(f"of {stored.dtype} {stored.shape}")
+        found = Words(f"of {stored.dtype} {stored.shape}")
         raise TableError(name, found, f"its card says uint8 {expected}")
     decoded = _unpacked(stored, dtype, delta=form["delta"]).reshape(shape)
     return Numbers(decoded.view("<f4") if width == 4 else decoded, form)
@@ -133,7 +133,7 @@ def _counts(name: str, values: Floats, quantum: float) -> tuple[Stored, int]:
             f"they must span at most {LARGEST} quanta of {quantum!r}: "
             "take a larger quantum, or none for 32-bit floats"
         )
-        span = Told(f"from {low * quantum:g} to {high * quantum:g}")
+        span = Words(f"from {low * quantum:g} to {high * quantum:g}")
         raise TableError(name, span, rule)
     counts = np.zeros(values.shape, dtype="<u2")
     counts[finite] = raw[finite] - offset

@@ -14,7 +14,7 @@ from rungwise.benchmarks.table import Table
 from rungwise.core.proposals import Config, Proposals
 
 
-class Rows:
+class RowAssigner:
     """Finds rows for configurations.
 
     Args:
@@ -35,7 +35,7 @@ class Rows:
     def draw(self, config: Config) -> int:
         """The row for a configuration: the nearest of those drawn least often."""
         if self._table.nearest:
-            row = self._table.row_of(config)
+            row = self._table.find_row(config)
         else:
             distances = self._nearest.distances(config)
             distances[self._times > self._times.min()] = np.inf
@@ -45,7 +45,7 @@ class Rows:
         return row
 
 
-class Among:
+class RowProposer:
     """A proposer whose proposals are rows of a table.
 
     Args:
@@ -59,7 +59,7 @@ class Among:
     def __init__(self, proposals: Proposals, table: Table) -> None:
         self._proposals = proposals
         self._table = table
-        self._rows = Rows(table)
+        self._rows = RowAssigner(table)
         self.rows = self._rows.drawn
 
     def __call__(self, number: int) -> Config | None:

@@ -32,7 +32,7 @@ from rungwise.benchmarks import archive, columns, encoding
 from rungwise.benchmarks.arrays import Arrays, check_seconds, clean, valid
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card, check_name
-from rungwise.errors import InvalidArgumentError, TableError, Told
+from rungwise.errors import InvalidArgumentError, TableError, Words
 from rungwise.validation import must_be
 
 ATTEMPTS, PAUSE = 3, 0.02
@@ -105,7 +105,7 @@ def read(folder: str | PathLike[str], name: str) -> Benchmark:
         if attempt < ATTEMPTS - 1:  # another process may be between the two files
             time.sleep(PAUSE)
     else:
-        what = Told(f"a file of {len(content):,} bytes with the SHA-256 {found}")
+        what = Words(f"a file of {len(content):,} bytes with the SHA-256 {found}")
         rule = f"{name}.json says {card.sha256}: it is damaged, or of another version"
         raise TableError(str(path), what, rule)
     stored = archive.unpack(path, content)
@@ -124,10 +124,10 @@ def read_card(folder: str | PathLike[str], name: str) -> Card:
     except InvalidArgumentError as error:
         raise _placed(path, error) from error
     except (ValueError, RecursionError) as error:
-        raise TableError(str(path), Told("no JSON text"), "a data card must be one") from error
+        raise TableError(str(path), Words("no JSON text"), "a data card must be one") from error
     if card.name != name:
         rule = "the card and its file must have the same name"
-        raise TableError(str(path), Told(f"the card of {card.name!r}"), rule)
+        raise TableError(str(path), Words(f"the card of {card.name!r}"), rule)
     return card
 
 
@@ -186,7 +186,7 @@ def _names(stored: NDArray[Any] | None) -> tuple[str, ...] | None:
 
 def _placed(path: Path, error: InvalidArgumentError) -> TableError:
     """An error with the file that it is in."""
-    told = Told(f"a file whose {error.argument} is {error.value!r}")
+    told = Words(f"a file whose {error.argument} is {error.value!r}")
     return TableError(str(path), told, error.rule)
 
 

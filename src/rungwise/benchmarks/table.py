@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rungwise.benchmarks.nearest import Nearest
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 from rungwise.space import Space
 from rungwise.space.scalars import canonical, plain
-from rungwise.validation import Goal, goal_of
+from rungwise.validation import Goal, parse_goal
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Table:
         names: Sequence[str] | None = None,
         nearest: bool = False,
     ) -> None:
-        self.goal: Goal = goal_of(goal)
+        self.goal: Goal = parse_goal(goal)
         self.values = _clean_values(values)
         self.rows, self.resources = self.values.shape
         self.seconds = _clean_seconds(seconds, self.values.shape)
@@ -75,16 +75,16 @@ class Table:
         unit = float(self.seconds[row] if self.seconds.ndim else self.seconds)
         return values, [unit] * (until - start)
 
-    def row_of(self, config: Mapping[str, Any]) -> int:
+    def find_row(self, config: Mapping[str, Any]) -> int:
         """The row of a configuration: the first that is the same, or else nearest to it.
 
         Args:
             config: the configuration; without ``nearest`` it must be one of the table's.
         """
-        return self.rows_of([config])[0]
+        return self.find_rows([config])[0]
 
-    def rows_of(self, configs: Sequence[Mapping[str, Any]]) -> list[int]:
-        """The rows of many configurations, see :meth:`row_of`."""
+    def find_rows(self, configs: Sequence[Mapping[str, Any]]) -> list[int]:
+        """The rows of many configurations, see :meth:`find_row`."""
         if self.configs is None:
             raise TableError("configs", None, "rows are found by the configurations of the table")
         asked = configs if self.space is None else [self.space.validate(one) for one in configs]
@@ -122,7 +122,9 @@ class Table:
             raise TableError(name, items, "it must be a sequence, one item a row")
         if len(items) != self.rows:
             raise TableError(
-                name, Told(f"of length {len(items)}"), f"it needs one for each of {self.rows} rows"
+                name,
+                Words(f"of length {len(items)}"),
+                f"it needs one for each of {self.rows} rows",
             )
         return tuple(items)
 
@@ -182,7 +184,7 @@ class Table:
                 seconds = seconds[:, columns]
             values = values[:, columns]
         if goal is None:
-            goal = goal_of(str(arrays["goal"])) if "goal" in arrays else "min"
+            goal = parse_goal(str(arrays["goal"])) if "goal" in arrays else "min"
         return cls(values, seconds, goal)
 
 
@@ -224,7 +226,7 @@ def _clean_values(values: Any) -> Floats:
         else:
             curves = [_reals(curve) for curve in values]
             if any(curve.ndim != 1 for curve in curves):
-                raise TableError("values", Told("nested otherwise"), shape_rule)
+                raise TableError("values", Words("nested otherwise"), shape_rule)
             width = max((curve.size for curve in curves), default=0)
             array = np.full((len(curves), width), np.nan)
             for row, curve in enumerate(curves):
@@ -234,10 +236,10 @@ def _clean_values(values: Any) -> Floats:
             raise
         raise TableError("values", values, "it must hold numbers") from None
     if array.ndim != 2 or 0 in array.shape:
-        raise TableError("values", Told(f"of shape {array.shape}"), shape_rule)
+        raise TableError("values", Words(f"of shape {array.shape}"), shape_rule)
     if not np.isfinite(array).any():
         raise TableError(
-            "values", Told(f"of shape {array.shape}"), "one value at least must be finite"
+            "values", Words(f"of shape {array.shape}"), "one value at least must be finite"
         )
     array.flags.writeable = False
     return array
@@ -259,7 +261,7 @@ def _clean_seconds(seconds: Any, shape: tuple[int, int]) -> Floats:
     rows, resources = shape
     if array.shape not in ((), (rows,), (rows, resources)):
         rule = f"it must be one number, one for each of {rows} rows, or of shape {shape}"
-        raise TableError("seconds", Told(f"of shape {array.shape}"), rule)
+        raise TableError("seconds", Words(f"of shape {array.shape}"), rule)
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
         rule = "every unit of resource must take a finite, non-negative time"

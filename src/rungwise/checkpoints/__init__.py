@@ -1,7 +1,7 @@
 """Where checkpoints are kept: stores, and what is common to them."""
 
 from rungwise.checkpoints.base import Checkpoint, CheckpointStore, TrialCheckpoints
-from rungwise.checkpoints.disk import bytes_of, means_full_disk, size_of
+from rungwise.checkpoints.disk import means_full_disk, measure_folder, parse_bytes
 from rungwise.checkpoints.folder import FolderStore, TrialFolder, discard, resource_text
 
 __all__ = [
@@ -10,11 +10,11 @@ __all__ = [
     "FolderStore",
     "TrialCheckpoints",
     "TrialFolder",
-    "bytes_of",
     "discard",
     "means_full_disk",
+    "measure_folder",
+    "parse_bytes",
     "resource_text",
-    "size_of",
     "store_from_json",
 ]
 

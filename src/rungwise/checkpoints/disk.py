@@ -16,7 +16,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NEARLY_NOTHING = 64 * 1024
 
 
-def size_of(folder: Path) -> int:
+def measure_folder(folder: Path) -> int:
     """How many bytes the files in a folder hold."""
     total = 0
     for place, _, names in os.walk(folder):
@@ -43,7 +43,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
-def bytes_of(name: str, value: object) -> int:
+def parse_bytes(name: str, value: object) -> int:
     """A number of bytes from a number or from text such as ``"20GB"`` or ``"512 MiB"``."""
     rule = "it must be a number of bytes, or text such as '20GB' or '512MiB'"
     if isinstance(value, str):

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.checkpoints.base import Checkpoint
-from rungwise.checkpoints.disk import size_of
+from rungwise.checkpoints.disk import measure_folder
 
 WRITING = ".writing-"
 _NAME = re.compile(
@@ -101,7 +101,7 @@ class TrialFolder:
 
     def size(self) -> int:
         """How many bytes its checkpoints take."""
-        return size_of(self._checkpoints)
+        return measure_folder(self._checkpoints)
 
     def committed(self) -> list[Checkpoint]:
         """The checkpoints there are, the earliest first."""

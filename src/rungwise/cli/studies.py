@@ -11,7 +11,7 @@ import typer
 from rungwise.cli import summary
 from rungwise.cli.console import grid, out, progress
 from rungwise.cli.summary import line
-from rungwise.cli.tune import AsJson, Function, Study, interruptible, trainable_of
+from rungwise.cli.tune import AsJson, Function, Study, interruptible, load_trainable
 from rungwise.errors import (
     InvalidArgumentError,
     LogInUseError,
@@ -21,7 +21,7 @@ from rungwise.errors import (
 from rungwise.formatting import format_value
 from rungwise.locking import FileLock
 from rungwise.storage.schema import APPLICATION
-from rungwise.storage.study_file import StudyFile, files_of
+from rungwise.storage.study_file import StudyFile, study_folder
 from rungwise.tuning import exports, function_reference
 from rungwise.tuning.api import load
 from rungwise.tuning.opening import read_view
@@ -49,7 +49,7 @@ def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson
     """
     result = load(study)
     if as_json:
-        typer.echo(summary.as_line(summary.document_of(result, top=top)))
+        typer.echo(summary.as_line(summary.result_to_json(result, top=top)))
         return
     console = out()
     if trial is not None:
@@ -113,7 +113,7 @@ def export(
     if output is not None:
         _check_output(study, output)
     chosen: Any = what
-    rows = exports.rows_of(study, chosen)
+    rows = exports.list_rows(study, chosen)
     if as_parquet:
         assert output is not None
         exports.to_parquet(rows, output)
@@ -141,11 +141,11 @@ def retrain(
     """
     result = load(study)
     if train is not None:
-        trainable = trainable_of(train)
+        trainable = load_trainable(train)
     else:
         with StudyFile(study, mode="read") as file:
             trainable = function_reference.find(file.about.train, str(study))
-    until = result.goal_of_retraining(resource)
+    until = result.find_retraining_goal(resource)
     with interruptible(), progress("retraining") as tell:
         found = result.retrain(
             trainable,
@@ -177,7 +177,7 @@ def delete(study: Study, yes: Yes = False) -> None:
     lock = FileLock(_beside(study, ".lock"))
     if lock.held():
         raise LogInUseError(str(study), lock.holder())
-    files = files_of(study)
+    files = study_folder(study)
     also = f" and all that is in {files}" if files.exists() else ""
     if not yes:
         typer.confirm(f"Delete {study}{also}?", abort=True)
@@ -196,7 +196,7 @@ def _delete(study: Path, lock: FileLock) -> None:
     try:
         for suffix in SUFFIXES[:-1]:
             _beside(study, suffix).unlink(missing_ok=True)
-        shutil.rmtree(files_of(study), ignore_errors=True)
+        shutil.rmtree(study_folder(study), ignore_errors=True)
         # Last, and while it is held: removed after its release, it might be another's by then.
         _beside(study, ".lock").unlink(missing_ok=True)
     finally:
@@ -217,7 +217,7 @@ def _check_output(study: Path, output: Path) -> None:
     """A table must not be written over the study, nor over what belongs to it."""
     names = (study, study.resolve())  # of a link too, since it may have files of its own
     own = {_beside(name, suffix).resolve() for name in names for suffix in SUFFIXES}
-    own |= {files_of(name).resolve() for name in names}
+    own |= {study_folder(name).resolve() for name in names}
     target = output.resolve()
     if not own.isdisjoint((target, *target.parents)):
         raise InvalidArgumentError("--output", str(output), "it belongs to the study itself")

@@ -14,7 +14,7 @@ from rungwise.formatting import format_value, strip_controls
 from rungwise.tuning.result import TuningResult
 
 
-def document_of(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
+def result_to_json(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
     """A result as plain JSON values."""
     return result.to_json(top=top)
 

@@ -13,12 +13,12 @@ import typer
 from rungwise.backend_options import SHORT_FORMS, set_fields
 from rungwise.cli.console import INTERRUPTED, out
 from rungwise.cli.options import with_options
-from rungwise.cli.summary import as_line, document_of, line, print_leaderboard, print_summary
+from rungwise.cli.summary import as_line, line, print_leaderboard, print_summary, result_to_json
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
 from rungwise.option_checks import check_display
 from rungwise.options import list_options
 from rungwise.registry import BACKENDS, SEARCHERS
-from rungwise.scripts import script_of
+from rungwise.scripts import find_script
 from rungwise.specification import choices, load_function, read_space, read_study
 from rungwise.specification.functions import is_reference
 from rungwise.storage.study_file import shown
@@ -98,7 +98,7 @@ def resume(
     given["show"] = show = _choose_show(given, quiet=quiet, as_json=as_json)
     if "backend" in given:
         _choose_backend({}, given)
-    trainable = None if train is None else trainable_of(train)
+    trainable = None if train is None else load_trainable(train)
     with interruptible():
         result = api.resume(study, trainable, **given)
     _finish(result, show)
@@ -133,9 +133,9 @@ def _choose_backend(arguments: dict[str, Any], given: dict[str, Any]) -> None:
         given["backend"] = set_fields(backend, flags)
 
 
-def trainable_of(text: str) -> Any:
+def load_trainable(text: str) -> Any:
     """A function or a script by its name."""
-    return load_function(text) if is_reference(text) else script_of(text)
+    return load_function(text) if is_reference(text) else find_script(text)
 
 
 def _arguments(target: str, space: Path | None) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
         rule = "say what is searched: a file such as space.yaml (docs/scripts.md)"
         raise InvalidArgumentError("--space", None, rule)
     found = read_space(space)
-    train = trainable_of(target)
+    train = load_trainable(target)
     if not is_reference(target):
         train.check(found)
     return {"train": train, "space": found, "metric": None, "goal": None}
@@ -160,7 +160,7 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
 
 def _find_goal(metric: str | None, *, announce: bool) -> str | None:
     """The goal that the metric's name implies; a person is shown what was assumed."""
-    goal = None if metric is None else choices.goal_of_metric(metric)
+    goal = None if metric is None else choices.guess_goal(metric)
     if goal is not None and announce:
         taken = f"the goal is {goal}, taken from the name of the metric, {metric}"
         typer.echo(f"rungwise: {taken} (--goal says otherwise)", err=True)
@@ -186,7 +186,7 @@ def _choose_show(given: Mapping[str, Any], *, quiet: bool, as_json: bool) -> str
 def _finish(result: TuningResult, show: str) -> None:
     quiet = show == "quiet"
     if show == "json":
-        typer.echo(as_line({"kind": "result", **document_of(result)}))
+        typer.echo(as_line({"kind": "result", **result_to_json(result)}))
         return
     console = out()
     if not quiet:

@@ -12,7 +12,17 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
 from typing import Any, cast
 
-from rungwise.core.decisions import Continue, Decision, Done, Job, Noted, Pause, Run, Stop, Wait
+from rungwise.core.decisions import (
+    Continue,
+    Decision,
+    Done,
+    Job,
+    Noted,
+    Pause,
+    StartJob,
+    Stop,
+    Wait,
+)
 from rungwise.core.events import (
     Event,
     JobEnded,
@@ -31,7 +41,8 @@ _EVENTS: Mapping[str, type] = {
     kind.__name__: kind for kind in (JobRequested, Reported, JobEnded, JobFailed, JobLost)
 }
 _DECISIONS: Mapping[str, type] = {
-    kind.__name__: kind for kind in (Run, Wait, Done, Continue, Pause, Stop, Noted)
+    "Run": StartJob,  # the name that logs have for it, since before the class was renamed
+    **{kind.__name__: kind for kind in (Wait, Done, Continue, Pause, Stop, Noted)},
 }
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _WHOLE = frozenset({"id", "trial", "job"})
@@ -125,7 +136,7 @@ def metrics_from_json(data: Any) -> Metrics:
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:
     """A decision as a plain dict."""
-    if isinstance(decision, Run):
+    if isinstance(decision, StartJob):
         return {"kind": "Run", "job": {**_pack(decision.job), "config": dict(decision.job.config)}}
     return _pack(decision)
 
@@ -135,7 +146,7 @@ def decision_from_json(data: Mapping[str, Any]) -> Decision:
     if data.get("kind") == "Run":
         if set(data) != {"kind", "job"}:
             raise SchemaError(f"Run must have exactly a job, not {sorted(set(data) - {'kind'})}.")
-        return Run(_job(data["job"]))
+        return StartJob(_job(data["job"]))
     return cast("Decision", _unpack(data, _DECISIONS, "decision"))
 
 

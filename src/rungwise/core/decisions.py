@@ -3,7 +3,7 @@
 ===================  ======================================
 answer to            one of
 ===================  ======================================
-``JobRequested``     :class:`Run`, :class:`Wait`, :class:`Done`
+``JobRequested``     :class:`StartJob`, :class:`Wait`, :class:`Done`
 ``Reported``         :class:`Continue`, :class:`Pause`, :class:`Stop`
 every other event    :class:`Noted`
 ===================  ======================================
@@ -38,7 +38,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StartJob:
     """Start this job on the worker that asked."""
 
     job: Job
@@ -76,7 +76,7 @@ class Noted:
     """The fact was taken in; nothing is to be done."""
 
 
-Decision = Run | Wait | Done | Continue | Pause | Stop | Noted
+Decision = StartJob | Wait | Done | Continue | Pause | Stop | Noted
 
 WAIT = Wait()
 CONTINUE = Continue()

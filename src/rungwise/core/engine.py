@@ -26,7 +26,7 @@ from rungwise.core.decisions import (
     Job,
     Noted,
     Pause,
-    Run,
+    StartJob,
     Stop,
 )
 from rungwise.core.events import (
@@ -36,7 +36,7 @@ from rungwise.core.events import (
     JobLost,
     JobRequested,
     Reported,
-    flaw_of,
+    find_flaw,
 )
 from rungwise.core.proposals import Proposals
 from rungwise.core.scheduler import Draw, Move, Scheduler
@@ -112,9 +112,9 @@ class Engine:
         handler = self._handlers.get(type(event))
         if handler is None:
             raise IllegalEventError(event, "it is none of the events the engine knows")
-        flaw = flaw_of(event)
+        flaw = find_flaw(event)
         if flaw is not None:
-            raise IllegalEventError(event, flaw, self._story_of(event))
+            raise IllegalEventError(event, flaw, self._find_story(event))
         return handler(event)
 
     # -- reading -------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Engine:
         """The jobs that are on workers, in the order issued."""
         return list(self._open)
 
-    def jobs_of(self, trial: int) -> list[Job]:
+    def list_jobs(self, trial: int) -> list[Job]:
         """The jobs issued for a trial, in order."""
         return [job for job in self.jobs if job.trial == trial]
 
@@ -151,7 +151,7 @@ class Engine:
         trial = self._open.get(event.job)
         if trial is None:
             raise self._not_open(event)
-        loss = self._loss_of(event)
+        loss = self._to_loss(event)
         resource = event.resource
         if trial.state is not State.RUNNING:
             # A late report of a settled job: the answer stands.
@@ -180,7 +180,7 @@ class Engine:
         trial.state = MOVES[trial.state, Cause.STOP if decision is STOP else Cause.PAUSE]
         return decision
 
-    def _loss_of(self, event: Reported) -> float:
+    def _to_loss(self, event: Reported) -> float:
         """Values become losses here and nowhere else: one sign, and what is not finite is last."""
         try:
             loss = self._sign * event.value
@@ -252,14 +252,14 @@ class Engine:
         assert not isinstance(move, Draw), "a scheduler that may not draw must not"
         return self._run(self.trials[move.trial], move.until)
 
-    def _run(self, trial: Trial, until: float) -> Run:
+    def _run(self, trial: Trial, until: float) -> StartJob:
         trial.state = MOVES[trial.state, Cause.RUN]
         trial.until = until
         # A job carries a configuration of its own: whoever trains it may do with it what it likes.
         job = Job(len(self.jobs), trial.id, dict(trial.config), trial.resource, until)
         self.jobs.append(job)
         self._open[job.id] = trial
-        return Run(job)
+        return StartJob(job)
 
     # -- ends ----------------------------------------------------------------------------------
 
@@ -281,18 +281,18 @@ class Engine:
         return NOTED
 
     def _not_open(self, event: Reported | JobEnded | JobFailed | JobLost) -> IllegalEventError:
-        story = self._story_of(event)
+        story = self._find_story(event)
         if not story:
             return IllegalEventError(event, f"no job {event.job!r} was ever issued")
         return IllegalEventError(event, f"job {event.job} has left its worker", story)
 
-    def _story_of(self, event: Event) -> list[str]:
+    def _find_story(self, event: Event) -> list[str]:
         """The story of the trial that an event speaks of, as far as there is one."""
         number = getattr(event, "job", None)
         if type(number) is not int or not 0 <= number < len(self.jobs):
             return []
         trial = self.trials[self.jobs[number].trial]
-        return trial.story(self.jobs_of(trial.id), self._sign)
+        return trial.story(self.list_jobs(trial.id), self._sign)
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}

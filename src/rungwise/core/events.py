@@ -66,7 +66,7 @@ class JobLost:
 Event = JobRequested | Reported | JobEnded | JobFailed | JobLost
 
 
-def flaw_of(event: Event) -> str | None:
+def find_flaw(event: Event) -> str | None:
     """Which of an event's own fields breaks a rule, and how; None when all are legal."""
     at = event.at
     if not (_is_number(at) and 0 <= at < math.inf):
@@ -76,12 +76,12 @@ def flaw_of(event: Event) -> str | None:
     if type(event.job) is not int:
         return "its job must be a whole number"
     if isinstance(event, Reported):
-        return _flaw_of_report(event)
+        return _find_flaw_of_report(event)
     reason: object = getattr(event, "reason", "")
     return None if isinstance(reason, str) else "its reason must be text"
 
 
-def _flaw_of_report(event: Reported) -> str | None:
+def _find_flaw_of_report(event: Reported) -> str | None:
     if not _is_number(event.value):
         return "its value must be a plain number (NaN is one)"
     if not (_is_number(event.resource) and 0 < event.resource <= FURTHEST):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.validation import keep, one_of, real, whole
+from rungwise.validation import one_of, real, set_frozen, whole
 
 Finish = Literal["drain", "paper"]
 
@@ -35,12 +35,12 @@ class Limits:
     def __post_init__(self) -> None:
         one_of("finish", self.finish, ("drain", "paper"))
         if self.trials is not None:
-            keep(self, trials=whole("trials", self.trials, at_least=1))
+            set_frozen(self, trials=whole("trials", self.trials, at_least=1))
         for name in ("seconds", "resource", "cost"):
             if getattr(self, name) is not None:
-                keep(self, **{name: real(name, getattr(self, name), at_least=0)})
+                set_frozen(self, **{name: real(name, getattr(self, name), at_least=0)})
         if self.target is not None:
-            keep(self, target=real("target", self.target))
+            set_frozen(self, target=real("target", self.target))
         if self.finish == "paper" and self.trials is None:
             rule = "the paper's finish needs a number of trials to end with"
             raise InvalidArgumentError("finish", self.finish, rule)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rungwise.core.decisions import Decision, Run
+from rungwise.core.decisions import Decision, StartJob
 from rungwise.core.engine import Config, Engine
 from rungwise.core.events import Event, JobLost
 from rungwise.core.proposals import is_repeatable
@@ -41,7 +41,7 @@ def replay(
     if not (is_repeatable(study.searcher) if propose is None else propose):
         engine.proposer = again_drawn
     for index, (event, decision) in enumerate(log):
-        recorded = decision.job.config if isinstance(decision, Run) else None
+        recorded = decision.job.config if isinstance(decision, StartJob) else None
         try:
             again: object = engine.handle(event)
         except IllegalEventError as error:
@@ -53,7 +53,7 @@ def replay(
     return engine
 
 
-def losses_of(engine: Engine, *, at: float = 0.0) -> list[JobLost]:
+def lost_jobs(engine: Engine, *, at: float = 0.0) -> list[JobLost]:
     """The events that take up a study after a crash: every open job is lost.
 
     Jobs told to pause or stop are among them; being settled, they owe nothing.

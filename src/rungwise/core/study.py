@@ -11,7 +11,7 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.space import Space
-from rungwise.validation import Goal, goal_of, keep, must_be, whole
+from rungwise.validation import Goal, must_be, parse_goal, set_frozen, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Study:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        goal_of(self.goal)
+        parse_goal(self.goal)
         must_be("scheduler", self.scheduler, Recipe, "a recipe such as rungwise.PASHA(…)")
         must_be("limits", self.limits, Limits, "a Limits")
-        keep(self, seed=whole("seed", self.seed, at_least=0))
+        set_frozen(self, seed=whole("seed", self.seed, at_least=0))
         if (self.space is None) != (self.searcher is None):
             raise InvalidArgumentError(
                 "searcher", self.searcher, "it goes together with a space: give both or neither"
@@ -50,12 +50,12 @@ class Study:
             space = Space.parse(self.space)
             must_be("searcher", self.searcher, Searcher, "a searcher such as RandomSearcher()")
             initial = tuple(space.validate(config) for config in initial)
-            keep(self, space=space)
+            set_frozen(self, space=space)
         elif not initial:
             raise InvalidArgumentError(
                 "space", None, "a study needs a space to search or initial configurations"
             )
-        keep(self, initial=initial)
+        set_frozen(self, initial=initial)
 
 
 _PLAIN = frozenset({str, bool, int, float, type(None)})

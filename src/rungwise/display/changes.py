@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from rungwise.counterfactual import Saving
 from rungwise.display.base import Snapshot
-from rungwise.display.estimate import Estimator, Left
+from rungwise.display.estimate import Estimator, TimeLeft
 from rungwise.schedulers import ASHA
 from rungwise.views import RungView
 
@@ -23,7 +23,7 @@ SECONDS_PER_TRIAL = 40e-6
 """About what a trial costs in a counterfactual; only the first computation is judged by it."""
 
 
-class Watch:
+class ChangeWatch:
     """Follows one study.
 
     Args:
@@ -62,7 +62,7 @@ class Watch:
         self._best = now
         return changed
 
-    def left(self, snapshot: Snapshot, ladder: list[RungView] | None = None) -> Left:
+    def left(self, snapshot: Snapshot, ladder: list[RungView] | None = None) -> TimeLeft:
         """How long it may still take."""
         return self._estimator.left(snapshot, ladder)
 

@@ -22,7 +22,7 @@ PATIENCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class TimeLeft:
     """Seconds to come.
 
     Attributes:
@@ -57,7 +57,7 @@ class Estimator:
         self._base: tuple[float, float, float] | None = None
         self._spent: float | None = None
 
-    def left(self, snapshot: Snapshot, ladder: list[RungView] | None = None) -> Left:
+    def left(self, snapshot: Snapshot, ladder: list[RungView] | None = None) -> TimeLeft:
         """What is left now.
 
         Args:
@@ -77,7 +77,7 @@ class Estimator:
             high = cap if high is None else min(high, cap)
         if view.limits.target is not None and (low is not None or high is not None):
             low = 0.0  # any report may reach the target
-        return Left(low, high)
+        return TimeLeft(low, high)
 
     def _speed(self, snapshot: Snapshot) -> float:
         """Resource a second; 0 while it is not known."""

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TextIO
 
 from rungwise.core.codec import jsonable
 from rungwise.display.base import Snapshot
-from rungwise.display.changes import Clock, Watch
+from rungwise.display.changes import ChangeWatch, Clock
 from rungwise.display.line_writer import LineWriter
 
 LOOK, PERIOD = 0.25, 1.0
@@ -42,7 +42,7 @@ class EventDisplay:
     def __init__(self, stream: TextIO | None = None, *, timer: Clock = time.monotonic) -> None:
         self._writer = LineWriter(sys.stdout if stream is None else stream)
         self._timer = timer
-        self._watch = Watch(timer)
+        self._watch = ChangeWatch(timer)
         self._due = 0.0
         self._progress_due = 0.0
         self._origin = timer()

@@ -7,7 +7,7 @@ import time
 from typing import ClassVar, TextIO
 
 from rungwise.display.base import Snapshot
-from rungwise.display.changes import Clock, Watch
+from rungwise.display.changes import ChangeWatch, Clock
 from rungwise.display.line_writer import LineWriter
 from rungwise.display.phrases import describe_draws, describe_saving, describe_scheduler
 from rungwise.formatting import (
@@ -42,7 +42,7 @@ class LineDisplay:
     def __init__(self, stream: TextIO | None = None, *, timer: Clock = time.monotonic) -> None:
         self._writer = LineWriter(sys.stderr if stream is None else stream)
         self._timer = timer
-        self._watch = Watch(timer)
+        self._watch = ChangeWatch(timer)
         self._due = 0.0
         self._pause = SOONEST
         self._progress_due = 0.0

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.live import Live
 
 from rungwise.display.base import Snapshot
-from rungwise.display.changes import SHARE, Clock, Watch
+from rungwise.display.changes import SHARE, ChangeWatch, Clock
 from rungwise.display.render import Scene, draw
 from rungwise.formatting import strip_controls
 
@@ -45,7 +45,7 @@ class LiveDisplay:
             console = Screen(stderr=True, highlight=False)
         self._console = console
         self._timer = timer
-        self._watch = Watch(timer)
+        self._watch = ChangeWatch(timer)
         self._notices: deque[str] = deque(maxlen=3)
         self._due = 0.0
         self._lost = False

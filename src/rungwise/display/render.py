@@ -19,7 +19,7 @@ from rich.text import Text
 from rungwise.backends.base import WorkerView
 from rungwise.counterfactual import Saving
 from rungwise.display.base import Snapshot
-from rungwise.display.estimate import Left
+from rungwise.display.estimate import TimeLeft
 from rungwise.display.phrases import describe_draws, describe_saving, describe_scheduler
 from rungwise.formatting import (
     format_bytes,
@@ -58,7 +58,7 @@ class Scene:
     snapshot: Snapshot
     ladder: Sequence[RungView]
     saved: Saving | None
-    left: Left | None
+    left: TimeLeft | None
     notices: Sequence[str]
 
 

@@ -12,7 +12,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_short, format_tick
 from rungwise.plots import theme
 from rungwise.plots.scales import log_ticks
-from rungwise.validation import Goal, goal_of, must_be, one_of, real
+from rungwise.validation import Goal, must_be, one_of, parse_goal, real
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -121,14 +121,14 @@ def pareto(
     """
     one_of("against", against, ("spent", "seconds"))
     if isinstance(source, Comparison):
-        points = points_of(source, against)
-        scales = _scales_of(source, against)
+        points = make_points(source, against)
+        scales = _choose_scales(source, against)
     else:
         must_be("source", source, Iterable, "a section of a reproduction, or points")
         points = list(source)
         for point in points:
             must_be("source", point, Point, "a section of a reproduction, or points")
-        scales = Scales("Value against cost", value, cost, goal_of(goal))
+        scales = Scales("Value against cost", value, cost, parse_goal(goal))
     if not points:
         rule = "there must be one with finite figures at least"
         raise InvalidArgumentError("source", source, rule)
@@ -203,7 +203,7 @@ def speedup(factors: Mapping[str, float], *, title: str = "Speed-up over ASHA") 
     return drawn
 
 
-def points_of(section: Comparison, against: Against) -> list[Point]:
+def make_points(section: Comparison, against: Against) -> list[Point]:
     """The rows of a section as points; those without finite figures are left out."""
     scale = 100 if section.percent else 1
     costs = {"spent": 1.0, "seconds": 1 / 3600}
@@ -217,7 +217,7 @@ def points_of(section: Comparison, against: Against) -> list[Point]:
     return points
 
 
-def _scales_of(section: Comparison, against: Against) -> Scales:
+def _choose_scales(section: Comparison, against: Against) -> Scales:
     unit = " (%)" if section.percent else ""
     cost = {"spent": "resource spent", "seconds": "runtime (hours)"}[against]
     title = f"{section.benchmark}: {section.final_metric} against {cost.removesuffix(' (hours)')}"

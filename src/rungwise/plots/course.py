@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rungwise.errors import InvalidArgumentError, Told
+from rungwise.errors import InvalidArgumentError, Words
 from rungwise.plots import theme
-from rungwise.plots.sources import Course, Leg, course_of, courses_of, legs_known
+from rungwise.plots.sources import Course, Leg, legs_known, read_course, read_courses
 from rungwise.views import UNNAMED
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def epsilon(results: Any) -> go.Figure:
         results: what came of a study (:class:`rungwise.SimulationResult`,
             :class:`rungwise.TuningResult`, or an engine), or several by label.
     """
-    courses = courses_of(results)
+    courses = read_courses(results)
     if not any(course.epsilons for course in courses.values()):
         rule = "one study at least must have asked for ε: PASHA does, with a ranking that has one"
-        raise InvalidArgumentError("results", Told("without ε"), rule)
+        raise InvalidArgumentError("results", Words("without ε"), rule)
     traces = []
     for number, (label, course) in enumerate(courses.items()):
         traces += _epsilon_traces(label, course, number)
@@ -94,10 +94,10 @@ def ladder(result: Any) -> go.Figure:
             that were stopped on their way (``variant="stopping"``): keep a log then, and draw
             ``rungwise.replay(log)``.
     """
-    course = course_of(result)
+    course = read_course(result)
     legs_known(course)
     if not course.legs:
-        raise InvalidArgumentError("result", Told("without a job"), "there must be one at least")
+        raise InvalidArgumentError("result", Words("without a job"), "there must be one at least")
     placed = _placed(course.legs)
     end = max(placed[-1][0], course.reports)
     due = f"; {course.cut:,g} of their reports were due when the study ended" if course.cut else ""

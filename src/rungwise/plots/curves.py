@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rungwise.benchmarks.table import Table
 from rungwise.core.seeding import generator
-from rungwise.errors import InvalidArgumentError, Told
+from rungwise.errors import InvalidArgumentError, Words
 from rungwise.formatting import format_config, format_value
 from rungwise.plots import theme
 from rungwise.schedulers import FixedResource
@@ -99,7 +99,7 @@ def learning_curves(
         numbers = _trials(view, rows, top, sample, seed)
         curves = [_trial_curve(view, number) for number in numbers]
     else:
-        table, axes = _table_of(source)
+        table, axes = _find_table(source)
         curves = [_row_curve(table, row) for row in _rows(table, rows, sample, seed)]
     curves.sort(key=lambda curve: (*curve.order, curve.number))
     if not (top or others):
@@ -123,7 +123,7 @@ def learning_curves(
 # -- where curves come from --------------------------------------------------------------------
 
 
-def _table_of(source: Any) -> tuple[Table, Axes]:
+def _find_table(source: Any) -> tuple[Table, Axes]:
     card = getattr(source, "card", None)
     if card is None and isinstance(source, Table):
         return source, Axes("Learning curves", "resource", UNNAMED, source.goal)
@@ -167,7 +167,7 @@ def _trials(
 ) -> list[int]:
     total = view.trials
     if not total:
-        raise InvalidArgumentError("source", Told("without a trial"), "there must be one at least")
+        raise InvalidArgumentError("source", Words("without a trial"), "there must be one at least")
     if rows is not None:
         return _checked(rows, total, "the study has the trials")
     best = [row.trial for row in view.leaderboard(top)]

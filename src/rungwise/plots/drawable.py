@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import floating, integer
 
-from rungwise.errors import InvalidArgumentError, Told
+from rungwise.errors import InvalidArgumentError, Words
 from rungwise.plots import theme
 
 if TYPE_CHECKING:
@@ -129,4 +129,4 @@ def _refusal(what: str) -> InvalidArgumentError:
         "rungwise draws lines, points and horizontal bars in its own style only: "
         "figure.write_image(path) draws everything, with kaleido and a Chrome installed"
     )
-    return InvalidArgumentError("figure", Told(f"one with {what}"), rule)
+    return InvalidArgumentError("figure", Words(f"one with {what}"), rule)

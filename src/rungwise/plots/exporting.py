@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rungwise.errors import InvalidArgumentError, MissingExtraError, Told
+from rungwise.errors import InvalidArgumentError, MissingExtraError, Words
 from rungwise.plots import pages, theme
 from rungwise.plots.svg import svg
 
@@ -75,4 +75,4 @@ def _check_fonts(resvg: Any) -> None:
             "a font is needed for the texts of a PNG and none of these is installed: "
             f"{theme.FONTS} (Debian: apt install fonts-dejavu-core); .svg and .html need none"
         )
-        raise InvalidArgumentError("path", Told("to become a PNG"), rule)
+        raise InvalidArgumentError("path", Words("to become a PNG"), rule)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rungwise.errors import InvalidArgumentError, Told
+from rungwise.errors import InvalidArgumentError, Words
 from rungwise.simulation import SimulationResult
 from rungwise.views import UNNAMED, StudyView, find_view
 
@@ -51,7 +51,7 @@ class Course:
     cut: float = 0
 
 
-def course_of(source: Any) -> Course:
+def read_course(source: Any) -> Course:
     """How a study went, whatever it is the result of."""
     if isinstance(source, SimulationResult):
         return _of_simulation(source)
@@ -61,20 +61,20 @@ def course_of(source: Any) -> Course:
     raise InvalidArgumentError("result", source, RULE)
 
 
-def courses_of(results: Any) -> dict[str, Course]:
+def read_courses(results: Any) -> dict[str, Course]:
     """Several studies by their labels; a single one has an empty label."""
     if not isinstance(results, Mapping):
-        return {"": course_of(results)}
+        return {"": read_course(results)}
     if not results:
         raise InvalidArgumentError("results", results, "there must be one at least")
-    return {str(label): course_of(result) for label, result in results.items()}
+    return {str(label): read_course(result) for label, result in results.items()}
 
 
 def legs_known(course: Course) -> None:
     """Refuse a course whose jobs mostly ended before their goals, no one knows where."""
     drawn = sum(leg.end - leg.start for leg in course.legs)
     if course.cut > drawn / 2:
-        told = Told(f"of jobs that were to train {drawn:,g} and trained {drawn - course.cut:,g}")
+        told = Words(f"of jobs that were to train {drawn:,g} and trained {drawn - course.cut:,g}")
         rule = (
             "it must tell where each of them ended: keep a log with simulate(…, log=log) and draw "
             "rungwise.replay(log)"

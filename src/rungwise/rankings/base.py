@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rungwise.rankings.standing import Standing
-from rungwise.validation import Goal, goal_of
+from rungwise.validation import Goal, parse_goal
 
 
-class Noise(Protocol):
+class NoiseEstimate(Protocol):
     """ε as estimated from criss-crossing curves; only asked when it is needed."""
 
     def covers(self, gap: float) -> tuple[bool, float | None]:
@@ -62,7 +62,7 @@ class Ranking(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def judge(self, standing: Standing, noise: Noise) -> Verdict:
+    def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:
         """Whether the two rungs rank alike."""
 
     @abstractmethod
@@ -84,7 +84,9 @@ class Ranking(ABC):
             goal: whether the metric is minimised or maximised.
             epsilon: ε for the criteria that estimate it from curves.
         """
-        return self.judge(Standing.of(top, below, goal=goal_of(goal)), GivenNoise(epsilon)).stable
+        return self.judge(
+            Standing.of(top, below, goal=parse_goal(goal)), GivenNoise(epsilon)
+        ).stable
 
 
 @dataclass(frozen=True, slots=True)

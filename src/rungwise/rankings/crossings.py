@@ -94,7 +94,7 @@ class Crossings:
         if self._stale:
             distances = np.concatenate([self._settled[: self._settled_count], *self._passing])
             if distances.size:
-                self._epsilon = percentile_of(distances, self._percentile)
+                self._epsilon = interpolate_percentile(distances, self._percentile)
             self._stale = False
         return self._epsilon
 
@@ -270,7 +270,7 @@ def _ranks_around(count: int, percentile: float) -> tuple[int, int]:
     return low, min(low + 1, count - 1)
 
 
-def percentile_of(values: Floats, percentile: float) -> float:
+def interpolate_percentile(values: Floats, percentile: float) -> float:
     """The linearly interpolated percentile, to the last bit as NumPy's, without its overhead."""
     low, high = _ranks_around(values.size, percentile)
     part = (values.size - 1) * (percentile / 100) - low

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rungwise.rankings.base import Noise, Ranking, Verdict
+from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict
 from rungwise.rankings.standing import Standing
 
 
@@ -27,7 +27,7 @@ class Exact(Ranking):
         The paper, appendix C.1, direct ranking.
     """
 
-    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
+    def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:  # noqa: ARG002 - no noise here
         moved = int(np.count_nonzero(standing.order != standing.order_below))
         return Verdict(moved == 0, moved, 0)
 

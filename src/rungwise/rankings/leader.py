@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rungwise.rankings.base import Noise, Ranking, Verdict, forgiven
+from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, forgiven
 from rungwise.rankings.standing import Standing
-from rungwise.validation import keep, real
+from rungwise.validation import real, set_frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Leader(Ranking):
     percentile: float = 90.0
 
     def __post_init__(self) -> None:
-        keep(self, percentile=real("percentile", self.percentile, at_least=0, at_most=100))
+        set_frozen(self, percentile=real("percentile", self.percentile, at_least=0, at_most=100))
 
     def noise_percentile(self) -> float:
         return self.percentile
 
-    def judge(self, standing: Standing, noise: Noise) -> Verdict:
+    def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:
         if standing.size < 2:
             return Verdict(stable=True, measure=0.0)
         leader, best = float(standing.top_in_below_order[0]), float(standing.top[0])

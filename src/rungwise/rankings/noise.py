@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rungwise.rankings.base import Noise as NoiseSource
+from rungwise.rankings.base import NoiseEstimate
 from rungwise.rankings.soft import SoftRanking
 from rungwise.rankings.standing import Standing
-from rungwise.validation import keep, real
+from rungwise.validation import real, set_frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Noise(SoftRanking):
     percentile: float = 90.0
 
     def __post_init__(self) -> None:
-        keep(self, percentile=real("percentile", self.percentile, at_least=0, at_most=100))
+        set_frozen(self, percentile=real("percentile", self.percentile, at_least=0, at_most=100))
 
     def noise_percentile(self) -> float:
         return self.percentile
@@ -37,6 +37,6 @@ class Noise(SoftRanking):
         self,
         moved: float,
         standing: Standing,  # noqa: ARG002 - the noise knows the curves
-        noise: NoiseSource,
+        noise: NoiseEstimate,
     ) -> tuple[bool, float | None]:
         return noise.covers(moved)

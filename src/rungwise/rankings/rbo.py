@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rungwise.rankings.base import Noise, Ranking, Verdict, rank_weights
+from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
-from rungwise.validation import keep, real
+from rungwise.validation import real, set_frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class RBO(Ranking):
     t: float = 0.5
 
     def __post_init__(self) -> None:
-        keep(self, p=real("p", self.p, at_least=0, at_most=1))
-        keep(self, t=real("t", self.t, at_least=0, at_most=1))
+        set_frozen(self, p=real("p", self.p, at_least=0, at_most=1))
+        set_frozen(self, t=real("t", self.t, at_least=0, at_most=1))
 
-    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
+    def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:  # noqa: ARG002 - no noise here
         n = standing.size
         if n == 0:
             return Verdict(stable=True, measure=1.0, bound=self.t)

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rungwise.rankings.base import Noise, Ranking, Verdict, rank_weights
+from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
-from rungwise.validation import keep, real
+from rungwise.validation import real, set_frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class Regret(Ranking):
     absolute: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        keep(self, p=real("p", self.p, at_least=0, at_most=1))
-        keep(self, t=real("t", self.t, at_least=0))
+        set_frozen(self, p=real("p", self.p, at_least=0, at_most=1))
+        set_frozen(self, t=real("t", self.t, at_least=0))
 
-    def judge(self, standing: Standing, noise: Noise) -> Verdict:  # noqa: ARG002 - no noise here
+    def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:  # noqa: ARG002 - no noise here
         value = weighted_regret(standing, self.p, absolute=self.absolute)
         # A regret of exactly t is stable, whatever the rounding of its sum.
         return Verdict(value <= self.t + 1e-12, value, self.t)

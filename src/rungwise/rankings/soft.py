@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rungwise.rankings.base import Noise, Ranking, Verdict, forgiven
+from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, forgiven
 from rungwise.rankings.standing import Floats, Standing
-from rungwise.validation import keep, real
+from rungwise.validation import real, set_frozen
 
 
 class SoftRanking(Ranking):
@@ -26,10 +26,12 @@ class SoftRanking(Ranking):
     __slots__ = ()
 
     @abstractmethod
-    def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:
+    def covers(
+        self, moved: float, standing: Standing, noise: NoiseEstimate
+    ) -> tuple[bool, float | None]:
         """Whether ε is at least as large as the ranking moved, and ε unless it is too dear."""
 
-    def judge(self, standing: Standing, noise: Noise) -> Verdict:
+    def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:
         moved = standing.displacement()
         if moved == 0:
             # Stable whatever ε is, so nobody has to work it out.
@@ -65,9 +67,14 @@ class Soft(SoftRanking):
     epsilon: float
 
     def __post_init__(self) -> None:
-        keep(self, epsilon=real("epsilon", self.epsilon, at_least=0))
+        set_frozen(self, epsilon=real("epsilon", self.epsilon, at_least=0))
 
-    def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:  # noqa: ARG002
+    def covers(
+        self,
+        moved: float,
+        standing: Standing,  # noqa: ARG002 - ε is given
+        noise: NoiseEstimate,  # noqa: ARG002
+    ) -> tuple[bool, float | None]:
         return moved <= self.epsilon, self.epsilon
 
 
@@ -80,7 +87,12 @@ class SpreadRanking(SoftRanking):
     def tolerance(self, losses: Floats) -> float:
         """ε for two or more finite losses, ascending."""
 
-    def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:  # noqa: ARG002
+    def covers(
+        self,
+        moved: float,
+        standing: Standing,
+        noise: NoiseEstimate,  # noqa: ARG002 - ε comes from the losses
+    ) -> tuple[bool, float | None]:
         losses = _finite(standing.below)
         epsilon = self.tolerance(losses) if losses.size > 1 else 0.0
         return moved <= epsilon, epsilon
@@ -104,7 +116,7 @@ class SoftSigma(SpreadRanking):
     k: float
 
     def __post_init__(self) -> None:
-        keep(self, k=real("k", self.k, at_least=0))
+        set_frozen(self, k=real("k", self.k, at_least=0))
 
     def tolerance(self, losses: Floats) -> float:
         return self.k * float(losses.std())
@@ -137,7 +149,12 @@ class SoftMedian(SpreadRanking):
 
     words: ClassVar[tuple[str, ...]] = ("median",)
 
-    def covers(self, moved: float, standing: Standing, noise: Noise) -> tuple[bool, float | None]:
+    def covers(
+        self,
+        moved: float,
+        standing: Standing,
+        noise: NoiseEstimate,
+    ) -> tuple[bool, float | None]:
         losses = _finite(standing.below)
         pairs = losses.size * (losses.size - 1) // 2
         if losses.size > _FEW:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rungwise.errors import InvalidArgumentError, Told
+from rungwise.errors import InvalidArgumentError, Words
 from rungwise.validation import Goal
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,9 @@ class Standing:
         upper, lower = (sign * np.asarray(x, dtype=np.float64).ravel() for x in (top, below))
         if upper.shape != lower.shape:
             raise InvalidArgumentError(
-                "below", Told(f"of length {lower.size}"), f"it must be as long as top, {upper.size}"
+                "below",
+                Words(f"of length {lower.size}"),
+                f"it must be as long as top, {upper.size}",
             )
         upper, lower = (np.where(np.isfinite(x), x, math.inf) for x in (upper, lower))
         standing = cls()

@@ -11,7 +11,7 @@ from rungwise.core.scheduler import Scheduler
 from rungwise.errors import InvalidArgumentError
 from rungwise.schedulers.ceilings import Fixed
 from rungwise.schedulers.promotion import Promotion
-from rungwise.validation import keep, whole
+from rungwise.validation import set_frozen, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class FixedResource:
     resource: int
 
     def __post_init__(self) -> None:
-        keep(self, resource=whole("resource", self.resource, at_least=1))
+        set_frozen(self, resource=whole("resource", self.resource, at_least=1))
 
     @property
     def max_resource(self) -> int:
@@ -59,7 +59,7 @@ class RandomSearch:
 
     def __post_init__(self) -> None:
         if self.max_resource is not None:
-            keep(self, max_resource=whole("max_resource", self.max_resource, at_least=1))
+            set_frozen(self, max_resource=whole("max_resource", self.max_resource, at_least=1))
 
     def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A ladder of one rung: whoever reaches it is done."""

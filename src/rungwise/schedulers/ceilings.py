@@ -13,7 +13,7 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Rung
 from rungwise.core.scheduler import Trace
 from rungwise.core.trials import Trial
-from rungwise.rankings.base import GivenNoise, Noise, Ranking, Verdict
+from rungwise.rankings.base import GivenNoise, NoiseEstimate, Ranking, Verdict
 from rungwise.rankings.crossings import Crossings
 from rungwise.rankings.standing import Standing
 
@@ -100,7 +100,7 @@ class Progressive:
         self._verdict: Verdict | None = None
         percentile = ranking.noise_percentile()
         self._crossings = None if percentile is None else Crossings(percentile)
-        self._noise: Noise = GivenNoise() if self._crossings is None else self._crossings
+        self._noise: NoiseEstimate = GivenNoise() if self._crossings is None else self._crossings
         self._compare()
 
     def reported(self, trial: Trial, *, arrived: bool) -> None:

@@ -34,12 +34,12 @@ def recipe_to_json(value: Any) -> dict[str, Any]:
     return document
 
 
-def kinds_of(value: Any) -> tuple[type, ...]:
+def list_recipe_types(value: Any) -> tuple[type, ...]:
     """The kinds that :func:`recipe_from_json` must know: a recipe's own and those within."""
     if not is_dataclass(value) or isinstance(value, type):
         return ()
     within = (getattr(value, field.name) for field in fields(value))
-    return (type(value), *(kind for part in within for kind in kinds_of(part)))
+    return (type(value), *(kind for part in within for kind in list_recipe_types(part)))
 
 
 def recipe_from_json(document: Mapping[str, Any], *, types: Iterable[type] = ()) -> Any:

@@ -20,7 +20,7 @@ from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.hyperband import AsyncBrackets, SyncBrackets
 from rungwise.schedulers.promotion import Promotion
 from rungwise.schedulers.stopping import Stopping
-from rungwise.validation import keep, one_of, whole
+from rungwise.validation import one_of, set_frozen, whole
 
 Promote = Literal["floor", "quantile"]
 Variant = Literal["promotion", "stopping"]
@@ -37,9 +37,9 @@ class OnLadder:
 
     def __post_init__(self) -> None:
         ladder = self.ladder  # checks the three
-        keep(self, min_resource=ladder.levels[0], eta=ladder.eta)
+        set_frozen(self, min_resource=ladder.levels[0], eta=ladder.eta)
         if self.max_resource is not None:
-            keep(self, max_resource=ladder.max_resource)
+            set_frozen(self, max_resource=ladder.max_resource)
 
     @property
     def ladder(self) -> Ladder:
@@ -149,7 +149,7 @@ class SuccessiveHalving(OnLadder):
     def __post_init__(self) -> None:
         OnLadder.__post_init__(self)
         if self.size is not None:
-            keep(self, size=whole("size", self.size, at_least=1))
+            set_frozen(self, size=whole("size", self.size, at_least=1))
 
     def build(self, *, trials: int | None) -> Scheduler:
         """A fresh scheduler for one study."""

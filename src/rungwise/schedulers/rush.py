@@ -13,7 +13,7 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.scheduler import Move, Promote, Recipe, Scheduler, Trace
 from rungwise.core.trials import Trial
 from rungwise.schedulers.presets import PASHA
-from rungwise.validation import keep, must_be, whole
+from rungwise.validation import must_be, set_frozen, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Rush:
 
     def __post_init__(self) -> None:
         must_be("scheduler", self.scheduler, Recipe, "a recipe such as rungwise.PASHA(…)")
-        keep(self, priors=whole("priors", self.priors, at_least=0))
+        set_frozen(self, priors=whole("priors", self.priors, at_least=0))
 
     @property
     def max_resource(self) -> int | None:

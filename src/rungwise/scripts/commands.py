@@ -26,7 +26,7 @@ def variables(written: Any) -> dict[str, str]:
     return dict(written)
 
 
-def placeholders_of(part: str) -> list[str]:
+def find_placeholders(part: str) -> list[str]:
     """The parameters that a part of a command names."""
     names = []
     for found in _PART.finditer(part):
@@ -49,6 +49,6 @@ def flag(name: str, value: str) -> tuple[str, ...]:
     return (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
 
 
-def text_of(value: Any) -> str:
+def value_to_text(value: Any) -> str:
     """A value as text: words as they are, true, false and null as in JSON."""
     return value if isinstance(value, str) else json.dumps(value)

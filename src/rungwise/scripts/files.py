@@ -11,7 +11,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.scripts.script import Script
 
 
-def script_of(
+def find_script(
     path: str | os.PathLike[str],
     *,
     flags: bool = True,

@@ -23,7 +23,7 @@ class ScriptError(RungwiseError):
 
 
 @dataclass(frozen=True)
-class Report:
+class ScriptReport:
     """One line of a report file.
 
     Attributes:
@@ -40,7 +40,7 @@ class Report:
     checkpoint: bool | str = False
 
     @classmethod
-    def of(cls, line: bytes) -> Report:
+    def of(cls, line: bytes) -> ScriptReport:
         """The report that a line holds."""
         text = line.decode("utf-8", "backslashreplace")
         try:

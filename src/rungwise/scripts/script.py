@@ -27,11 +27,11 @@ from typing import Any, Protocol
 
 from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError
-from rungwise.scripts.commands import filled, flag, placeholders_of, text_of, variables
+from rungwise.scripts.commands import filled, find_placeholders, flag, value_to_text, variables
 from rungwise.scripts.processes import end, told_exit, undisturbed
-from rungwise.scripts.reports import Report, Reports, ScriptError, malformed
+from rungwise.scripts.reports import Reports, ScriptError, ScriptReport, malformed
 from rungwise.space import Space
-from rungwise.validation import keep, real
+from rungwise.validation import real, set_frozen
 
 POLL = 0.02
 """Seconds between two looks at the report file."""
@@ -107,7 +107,7 @@ class Script:
         for part in command:
             if not isinstance(part, str) or "\0" in part:
                 raise InvalidArgumentError("command", part, rule)
-            placeholders_of(part)
+            find_placeholders(part)
         if not command[0]:
             raise InvalidArgumentError("command", command, "the program must have a name")
         if type(self.flags) is not bool:
@@ -115,8 +115,10 @@ class Script:
         if not isinstance(self.folder, (str, os.PathLike, type(None))):
             raise InvalidArgumentError("folder", self.folder, "it must be the path of a folder")
         folder = None if self.folder is None else os.fspath(self.folder)
-        keep(self, command=tuple(command), folder=folder, environment=variables(self.environment))
-        keep(self, saving_time=real("saving_time", self.saving_time, at_least=0))
+        set_frozen(
+            self, command=tuple(command), folder=folder, environment=variables(self.environment)
+        )
+        set_frozen(self, saving_time=real("saving_time", self.saving_time, at_least=0))
 
     def __str__(self) -> str:
         text = shlex.join(self.command)
@@ -125,7 +127,7 @@ class Script:
     @property
     def placeholders(self) -> tuple[str, ...]:
         """The parameters that the command names, in its order."""
-        return tuple(name for part in self.command for name in placeholders_of(part))
+        return tuple(name for part in self.command for name in find_placeholders(part))
 
     def check(self, space: Space) -> None:
         """Refuse what cannot work with a space, before anything is started."""
@@ -143,13 +145,13 @@ class Script:
         if self.folder is not None and not Path(self.folder).is_dir():
             raise InvalidArgumentError("folder", self.folder, "there is no such folder")
         program = self.command[0]
-        if not placeholders_of(program) and self._program() is None:
+        if not find_placeholders(program) and self._program() is None:
             rule = "there is no such program, or it may not be executed"
             raise InvalidArgumentError("command", program, rule)
 
     def arguments(self, config: Mapping[str, Any]) -> tuple[str, ...]:
         """The command line for a configuration."""
-        values = {name: text_of(config[name]) for name in sorted(config)}
+        values = {name: value_to_text(config[name]) for name in sorted(config)}
         missing = [name for name in self.placeholders if name not in values]
         if missing:
             rule = f"the configuration has only {', '.join(map(repr, values))}"
@@ -166,7 +168,7 @@ class Script:
             save, reports = scratch / "save", Reports(scratch / "reports.jsonl")
             save.mkdir()
             environment = {**os.environ, **self.environment}
-            environment |= _variables_of(config, run, reports.path, save)
+            environment |= _make_variables(config, run, reports.path, save)
             process = None
             try:
                 with undisturbed():
@@ -202,7 +204,7 @@ class Script:
             ended = process.poll() is not None  # asked first: all it wrote is there then
             lines = reports.read(whole=process.returncode == 0)
             for number, line in enumerate(lines, start=1):
-                report = Report.of(line)
+                report = ScriptReport.of(line)
                 if report.checkpoint is not False:
                     complete = _complete(save, report)
                     _commit(complete, run, report.resource)
@@ -259,7 +261,7 @@ class Script:
             _commit(save, run, resource)
 
 
-def _complete(save: Path, report: Report) -> Path:
+def _complete(save: Path, report: ScriptReport) -> Path:
     """The folder that a report calls complete; never a link, whose target is not ours to empty."""
     if not _is_folder(save):
         raise malformed(report.line, '"checkpoint" needs RUNGWISE_SAVE to be the folder it was')
@@ -322,7 +324,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-def _variables_of(
+def _make_variables(
     config: Mapping[str, Any], run: Handle, reports: Path, save: Path
 ) -> dict[str, str]:
     """What a script finds in its environment."""

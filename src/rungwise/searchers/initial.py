@@ -13,7 +13,7 @@ from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.searchers.random import RandomSearcher
 from rungwise.space import Space
 from rungwise.space.scalars import is_scalar, plain
-from rungwise.validation import keep, must_be
+from rungwise.validation import must_be, set_frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Initial:
             rule = "it must be a list of configurations, at least one"
             raise InvalidArgumentError("configs", configs, rule)
         must_be("then", self.then, Searcher, "a searcher such as RandomSearcher()")
-        keep(self, configs=tuple(_plain(*entry) for entry in enumerate(configs)))
+        set_frozen(self, configs=tuple(_plain(*entry) for entry in enumerate(configs)))
 
     @property
     def slow(self) -> bool:

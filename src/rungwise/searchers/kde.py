@@ -60,7 +60,9 @@ class KDE:
         pool = fresh(space, history, [better.draw(rng) for _ in range(self.candidates)])
         if not pool:
             return RandomSearcher().propose(space, history, rng)
-        ratios = np.array([better.log_of(config) - worse.log_of(config) for config in pool])
+        ratios = np.array(
+            [better.log_density(config) - worse.log_density(config) for config in pool]
+        )
         ranked = [pool[i] for i in np.argsort(-ratios, kind="stable")]
         waiting = [trial.config for trial in history if not trial.resources and not trial.failed]
         chosen: dict[str, Any] = apart(space, ranked, waiting, 1)[0]
@@ -161,7 +163,7 @@ class _Density:
                 return config
         return self._space.sample(rng)
 
-    def log_of(self, config: Any) -> float:
+    def log_density(self, config: Any) -> float:
         """The logarithm of the density, in the positions of numbers and over options."""
         kernels = np.zeros(len(self._configs))
         uniform = 0.0

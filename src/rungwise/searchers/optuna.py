@@ -15,10 +15,10 @@ from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.searchers.model_warnings import warn_once
 from rungwise.searchers.observations import Observations, standings
 from rungwise.searchers.random import RandomSearcher
-from rungwise.searchers.samplers import library, made, name_of, quietly
+from rungwise.searchers.samplers import library, made, name_sampler, quietly
 from rungwise.space import Choice, Float, Space
 from rungwise.space.domains import Domain
-from rungwise.validation import keep
+from rungwise.validation import set_frozen
 
 ENACTED = ("CmaEsSampler", "NSGAIISampler", "NSGAIIISampler")
 """Samplers that mark the trials they have asked for: they must see each being asked for."""
@@ -90,7 +90,7 @@ class OptunaSearcher:
         options: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
         **more: Any,
     ) -> None:
-        name = name_of(sampler)
+        name = name_sampler(sampler)
         try:
             given = {**dict(options), **more}
             # A copy of plain JSON, so that nothing outside can change it.
@@ -104,7 +104,7 @@ class OptunaSearcher:
         if "seed" in clean and name != "qmc":
             rule = "the study's own seed decides: every proposal gets another"
             raise InvalidArgumentError("seed", clean["seed"], rule)
-        keep(self, sampler=name, options=tuple(sorted(clean.items())))
+        set_frozen(self, sampler=name, options=tuple(sorted(clean.items())))
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options)
@@ -195,7 +195,7 @@ def _keep_to_the_unconditional(space: Space, sampler: Any) -> None:
 def _tell(space: Space, study: Any, told: Observations) -> None:
     """All trials at once."""
     trial = library().trial
-    distributions = {p.name: distribution_of(p.domain) for p in space.parameters}
+    distributions = {p.name: to_distribution(p.domain) for p in space.parameters}
     order = sorted(
         range(len(told.trials)), key=lambda i: (-told.levels[i], -told.trials[i].id)
     )  # the most telling first
@@ -238,7 +238,7 @@ def varied(domain: Domain) -> bool:
     return domain.size != 1
 
 
-def distribution_of(domain: Domain) -> Any:
+def to_distribution(domain: Domain) -> Any:
     """What Optuna calls a domain; unordered options are their positions."""
     kinds = library().distributions
     if isinstance(domain, Float):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from rungwise.errors import InvalidArgumentError, MissingExtraError, Told
+from rungwise.errors import InvalidArgumentError, MissingExtraError, Words
 from rungwise.searchers.checking import is_there
 from rungwise.searchers.model_warnings import libraries_silent
 
@@ -32,7 +32,7 @@ NEEDS: Mapping[str, str] = {"CmaEsSampler": "cmaes", "GPSampler": "torch"}
 """Packages that Optuna does not bring, and asks for only after some trials."""
 
 
-def name_of(sampler: Any) -> str:
+def name_sampler(sampler: Any) -> str:
     """What a study file keeps: a short name, or where to import it from."""
     rule = f"it must be one of {', '.join(NAMES)}; or 'package.module:name', or a class or function"
     if isinstance(sampler, str):
@@ -45,7 +45,7 @@ def name_of(sampler: Any) -> str:
         kind = type(sampler).__name__
         rule = "its state would be lost at a restart: give the class and its options, as in "
         rule += f"OptunaSearcher({kind}, option=…), or the name of a function that makes it"
-        shown = Told(f"a {kind} that is made already")
+        shown = Words(f"a {kind} that is made already")
         raise InvalidArgumentError("sampler", shown, rule)
     if f"{module}.".startswith(f"{PACKAGE}."):
         return _short(name)  # where exactly it stands there may change
@@ -72,7 +72,7 @@ def library() -> Any:
         raise MissingExtraError("the searcher OptunaSearcher", "optuna") from None
 
 
-def maker_of(sampler: str) -> Any:
+def find_sampler(sampler: str) -> Any:
     """The class or function that makes a sampler."""
     optuna = library()
     if sampler in NAMES:
@@ -97,11 +97,11 @@ def made(name: str, given: Mapping[str, Any], seed: int) -> Any:
     """A fresh sampler.
 
     Args:
-        name: of the sampler, as :func:`name_of` tells it.
+        name: of the sampler, as :func:`name_sampler` tells it.
         given: its options.
         seed: of this proposal.
     """
-    maker = maker_of(name)
+    maker = find_sampler(name)
     needed = NEEDS.get(getattr(maker, "__name__", ""))
     if needed is not None and not is_there(needed):
         rule = f"it needs the package {needed}: pip install {needed}"

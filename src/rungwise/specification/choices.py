@@ -25,7 +25,7 @@ TURNING = ("neg", "negative", "minus", "inverse", "reduction", "drop")
 """Words that turn the meaning of a metric round: with one of them its name tells nothing."""
 
 
-def goal_of_metric(name: str) -> Literal["min", "max"] | None:
+def guess_goal(name: str) -> Literal["min", "max"] | None:
     """The goal that the name of a metric tells: a well-known one, or one with such a part.
 
     Parts are separated by underscores, and capitals do not matter. None for a name that is not
@@ -35,9 +35,9 @@ def goal_of_metric(name: str) -> Literal["min", "max"] | None:
         name: of the metric.
 
     Example:
-        >>> goal_of_metric("val_accuracy"), goal_of_metric("test_loss")
+        >>> guess_goal("val_accuracy"), guess_goal("test_loss")
         ('max', 'min')
-        >>> goal_of_metric("speed"), goal_of_metric("neg_loss"), goal_of_metric("loss_score")
+        >>> guess_goal("speed"), guess_goal("neg_loss"), guess_goal("loss_score")
         (None, None, None)
     """
     parts = set(name.lower().split("_"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rungwise.errors import InvalidArgumentError, SpaceError, Told
+from rungwise.errors import InvalidArgumentError, SpaceError, Words
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
@@ -90,7 +90,7 @@ def read(path: Path) -> Document:
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise InvalidArgumentError("file", str(path), f"it cannot be read: {error}") from None
     if len(content) > MAX_BYTES:
-        raise InvalidArgumentError(name, Told("too long"), f"{MAX_BYTES} bytes are the limit")
+        raise InvalidArgumentError(name, Words("too long"), f"{MAX_BYTES} bytes are the limit")
     return parse(content, name, is_json=path.suffix == ".json")
 
 
@@ -106,7 +106,7 @@ def parse(content: bytes, name: str, *, is_json: bool = False) -> Document:
         ) from None
     document = _of_json(text, name) if is_json else _of_yaml(text, name)
     if document.data is None:
-        raise InvalidArgumentError(name, Told("empty"), "it must hold something")
+        raise InvalidArgumentError(name, Words("empty"), "it must hold something")
     return document
 
 
@@ -120,7 +120,7 @@ def _of_json(text: str, name: str) -> Document:
     except RecursionError:
         raise _too_deep(name) from None
     except ValueError as error:
-        raise InvalidArgumentError(name, Told("no JSON that can be read"), str(error)) from None
+        raise InvalidArgumentError(name, Words("no JSON that can be read"), str(error)) from None
     _check_depth(data, name)
     _check_text(data, name)
     return Document(data, name)
@@ -141,7 +141,7 @@ def _no_constant(word: str) -> Any:
 
 def _too_deep(name: str) -> InvalidArgumentError:
     rule = f"{MAX_DEPTH} levels within each other are the limit"
-    return InvalidArgumentError(name, Told("nested too much"), rule)
+    return InvalidArgumentError(name, Words("nested too much"), rule)
 
 
 def _check_depth(data: Any, name: str) -> None:
@@ -185,12 +185,12 @@ def _of_yaml(text: str, name: str) -> Document:
         if isinstance(error, InvalidArgumentError):
             raise
         # Escapes beyond Unicode, numbers of thousands of digits.
-        raise InvalidArgumentError(name, Told("no YAML that can be read"), str(error)) from None
+        raise InvalidArgumentError(name, Words("no YAML that can be read"), str(error)) from None
     _check_text(data, name)
     return Document(data, name, builder.lines)
 
 
 def _line_error(text: str, name: str, line: int, rule: str) -> InvalidArgumentError:
     lines = text.splitlines()
-    shown = lines[line - 1].strip() if line <= len(lines) else Told("the end of the file")
+    shown = lines[line - 1].strip() if line <= len(lines) else Words("the end of the file")
     return InvalidArgumentError(f"line {line} of {name}", shown, rule)

@@ -37,7 +37,7 @@ OF_RECIPE = ("scheduler", *OF_SCHEDULER)
 """The keys of a study that make it say which scheduler it wants."""
 
 
-def recipe_of(document: Document) -> Recipe:
+def read_scheduler(document: Document) -> Recipe:
     """The scheduler of a study: its own key, and those beside it that belong to it."""
     kind: Any = SCHEDULERS.find(SCHEDULERS.default)
     place, options = document, dict[str, Document]()
@@ -60,19 +60,19 @@ def recipe_of(document: Document) -> Recipe:
     return recipe
 
 
-def searcher_of(document: Document) -> Searcher:
+def read_searcher(document: Document) -> Searcher:
     """The searcher of a study, from the value of its key."""
     searcher: Searcher
     if isinstance(document.data, str):
         searcher = SEARCHERS.build(document.data, document.label())
         return searcher
-    name = _type_of(document, SEARCHERS)
+    name = _find_type(document, SEARCHERS)
     options = {key: option.data for key, option in document.items() if key != "type"}
     searcher = SEARCHERS.make(name, options, document.label(), document.data)
     return searcher
 
 
-def backend_of(document: Document) -> Any:
+def read_backend_key(document: Document) -> Any:
     """The backend of a study: its own key, and those beside it that are short forms."""
     place = document["backend"]
     kind, options = _typed(place, BACKENDS)
@@ -99,7 +99,7 @@ def _typed(document: Document, family: Family) -> tuple[Any, dict[str, Document]
         # Options in a text stand where the text stands.
         options = {key: replace(document, data=value) for key, value in written.items()}
         return family.find(word), options
-    name = _type_of(document, family)
+    name = _find_type(document, family)
     kind: Any = family.find(name, document.label("type"))
     options = {key: option for key, option in document.items() if key != "type"}
     known = tuple(kind.__dataclass_fields__)
@@ -109,7 +109,7 @@ def _typed(document: Document, family: Family) -> tuple[Any, dict[str, Document]
     return kind, options
 
 
-def _type_of(document: Document, family: Family) -> str:
+def _find_type(document: Document, family: Family) -> str:
     rule = f"it must be one of {', '.join(family.words())}"
     document.mapping(f"{rule}; or a mapping with such a type")
     name = document.data.get("type")

@@ -13,15 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.backend_options import SHORT_FORMS
-from rungwise.errors import InvalidArgumentError, Told
+from rungwise.errors import InvalidArgumentError, Words
 from rungwise.option_checks import check_folder
 from rungwise.options import list_options
-from rungwise.scripts import Script, script_of
+from rungwise.scripts import Script, find_script
 from rungwise.space import Space
-from rungwise.specification.choices import goal_of_metric
+from rungwise.specification.choices import guess_goal
 from rungwise.specification.files import Document, read
 from rungwise.specification.functions import is_reference, split_reference
-from rungwise.specification.recipes import OF_RECIPE, backend_of, recipe_of, searcher_of
+from rungwise.specification.recipes import (
+    OF_RECIPE,
+    read_backend_key,
+    read_scheduler,
+    read_searcher,
+)
 from rungwise.specification.spaces import known_key, read_space
 from rungwise.study_options import GROUPS
 
@@ -36,7 +41,7 @@ def read_study(path: str | os.PathLike[str], *, need_goal: bool = True) -> dict[
     Args:
         path: the file, YAML or JSON.
         need_goal: whether the goal must be known: one that is left out is taken from the name of
-            the metric (see :func:`rungwise.specification.choices.goal_of_metric`), or refused.
+            the metric (see :func:`rungwise.specification.choices.guess_goal`), or refused.
             If not, it is left out.
     """
     file = Path(path).absolute()
@@ -66,15 +71,15 @@ def _read_options(document: Document, folder: Path, space: Space) -> dict[str, A
         "study": partial(_file, folder=folder),
         "transfer": partial(_files, folder=folder),
         "checkpoints": partial(_folder, folder=folder),
-        "searcher": searcher_of,
+        "searcher": read_searcher,
     }
     for key, reader in readers.items():
         if key in document.data:
             arguments[key] = reader(document[key])
     if any(key in document.data for key in OF_RECIPE):
-        arguments["scheduler"] = recipe_of(document)
+        arguments["scheduler"] = read_scheduler(document)
     if "backend" in document.data:
-        arguments["backend"] = backend_of(document)
+        arguments["backend"] = read_backend_key(document)
         for short in SHORT_FORMS:
             arguments.pop(short.name, None)
     return arguments
@@ -83,19 +88,19 @@ def _read_options(document: Document, folder: Path, space: Space) -> dict[str, A
 def _goal(given: Mapping[str, Any]) -> str | None:
     """The goal that the metric's name tells, for a study that does not say."""
     metric = given.get("metric")
-    return goal_of_metric(metric) if isinstance(metric, str) else None
+    return guess_goal(metric) if isinstance(metric, str) else None
 
 
 def _check_needed(document: Document, *, goal_known: bool) -> None:
     given = document.data
     if ("train" in given) == ("command" in given):
         rule = "it must say what is trained: train, or command (one of them)"
-        raise InvalidArgumentError(document.label(), Told(_listed(given)), rule)
+        raise InvalidArgumentError(document.label(), Words(_listed(given)), rule)
     needed = ("space", "metric") if goal_known else ("space", "metric", "goal")
     missing = [key for key in needed if key not in given]
     if missing:
         rule = f"it must also give {', '.join(missing)}"
-        raise InvalidArgumentError(document.label(), Told(_listed(given)), rule)
+        raise InvalidArgumentError(document.label(), Words(_listed(given)), rule)
 
 
 def _listed(given: Mapping[str, Any]) -> str:
@@ -143,7 +148,7 @@ def _script(document: Document, written: Document, folder: Path) -> Script:
     path = folder / written.data
     if not _is_file(path):
         raise written.wrong(f"there is no file {path}; a function is written file.py:function")
-    return script_of(path, **options)
+    return find_script(path, **options)
 
 
 def _is_file(path: Path) -> bool:

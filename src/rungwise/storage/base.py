@@ -13,7 +13,7 @@ Entry = tuple[Event, Decision]
 """A fact and what was decided on it."""
 
 
-class Growing(Protocol):
+class EntrySink(Protocol):
     """What the driver needs of a log."""
 
     def extend(self, entries: Iterable[Entry]) -> None:
@@ -21,7 +21,7 @@ class Growing(Protocol):
         ...
 
 
-class EventLog(Growing, Protocol):
+class EventLog(EntrySink, Protocol):
     """The specification of a study, and an append-only sequence of entries."""
 
     def begin(self, study: Study) -> None:

@@ -22,7 +22,7 @@ from rungwise.core.events import Event, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import SchemaError
-from rungwise.schedulers.codec import kinds_of, recipe_from_json, recipe_to_json
+from rungwise.schedulers.codec import list_recipe_types, recipe_from_json, recipe_to_json
 from rungwise.space import Space
 from rungwise.storage.base import Entry
 
@@ -69,9 +69,9 @@ def study_from_json(document: Mapping[str, Any], *, types: Iterable[type] = ()) 
         raise SchemaError(f"the study cannot be read: {error}") from error
 
 
-def types_of(study: Study) -> tuple[type, ...]:
+def list_study_types(study: Study) -> tuple[type, ...]:
     """The kinds that :func:`study_from_json` must know, the user's own and rungwise's."""
-    return (*kinds_of(study.scheduler), *kinds_of(study.searcher))
+    return (*list_recipe_types(study.scheduler), *list_recipe_types(study.searcher))
 
 
 def to_text(document: Any) -> str:

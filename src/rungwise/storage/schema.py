@@ -41,7 +41,7 @@ MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
 """Each brings the file one version further, in one transaction with the record that it has."""
 
 
-def checksum_of(*texts: str, before: int = 0) -> int:
+def chain_checksum(*texts: str, before: int = 0) -> int:
     """The checksum of texts, chained to the one before."""
     for text in texts:
         before = zlib.crc32(text.encode(), before)

@@ -34,7 +34,7 @@ from rungwise.locking import FileLock
 from rungwise.storage import codec
 from rungwise.storage.base import Entry
 from rungwise.storage.closing import Closing
-from rungwise.storage.schema import APPLICATION, MIGRATIONS, checksum_of
+from rungwise.storage.schema import APPLICATION, MIGRATIONS, chain_checksum
 from rungwise.validation import one_of
 
 Durability = Literal["normal", "full"]
@@ -129,7 +129,7 @@ class SqliteLog(Closing):
         part = len(self._parts)
         text = codec.to_text(codec.study_to_json(study))
         with self.transaction() as database:
-            row = (text, checksum_of(text, before=part), part)
+            row = (text, chain_checksum(text, before=part), part)
             database.execute("INSERT INTO study (document, checksum, part) VALUES (?, ?, ?)", row)
             self._parts = [*self._parts, study]
         return part
@@ -146,9 +146,9 @@ class SqliteLog(Closing):
 
     @property
     def study(self) -> Study:
-        return self.study_of(0)
+        return self.read_study(0)
 
-    def study_of(self, part: int) -> Study:
+    def read_study(self, part: int) -> Study:
         """What a study in it is."""
         if part >= len(self._parts):
             self._parts = self._read_parts()  # this is a reader: it was begun since
@@ -275,7 +275,7 @@ class SqliteLog(Closing):
             for expected, (text, stored, number) in enumerate(found):
                 if number != expected:
                     raise CorruptLogError(str(self.path), f"its study {expected} is missing")
-                if stored is not None and checksum_of(text, before=number) != stored:
+                if stored is not None and chain_checksum(text, before=number) != stored:
                     raise CorruptLogError(str(self.path), "its study was altered")
                 try:
                     studies.append(codec.study_from_json(json.loads(text), types=self._types))
@@ -344,8 +344,8 @@ class SqliteLog(Closing):
 
 def _chained(what: str, answer: str, part: int, *, before: int) -> int:
     """The checksum of an entry; that of the log's own study is as it always was."""
-    checksum = checksum_of(what, answer, before=before)
-    return checksum_of(f"part {part}", before=checksum) if part else checksum
+    checksum = chain_checksum(what, answer, before=before)
+    return chain_checksum(f"part {part}", before=checksum) if part else checksum
 
 
 def _pragma(database: sqlite3.Connection, name: str) -> int:

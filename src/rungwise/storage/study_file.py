@@ -19,7 +19,7 @@ from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, SchemaError
 from rungwise.storage.base import Entry
 from rungwise.storage.closing import Closing
-from rungwise.storage.schema import checksum_of
+from rungwise.storage.schema import chain_checksum
 from rungwise.storage.sqlite import Durability, SqliteLog
 
 ABOUT = 1
@@ -74,7 +74,7 @@ class StudyFile(Closing):
     @property
     def folder(self) -> Path:
         """Where checkpoints and outputs live."""
-        return files_of(self.path)
+        return study_folder(self.path)
 
     @property
     def held_open(self) -> tuple[int, ...]:
@@ -180,7 +180,7 @@ class StudyFile(Closing):
         with self.log.transaction() as database:
             (first,) = database.execute("SELECT ifnull(max(number), -1) + 1 FROM notes").fetchone()
             rows = [
-                (number, kind, text, checksum_of(kind, text, before=number))
+                (number, kind, text, chain_checksum(kind, text, before=number))
                 for number, (kind, text) in enumerate(pending, start=first)
             ]
             database.executemany("INSERT INTO notes VALUES (?, ?, ?, ?)", rows)
@@ -195,7 +195,7 @@ class StudyFile(Closing):
             for expected, (number, what, text, stored) in enumerate(rows):
                 if number != expected:
                     raise CorruptLogError(str(self.path), f"note {expected} is missing")
-                if checksum_of(what, text, before=number) != stored:
+                if chain_checksum(what, text, before=number) != stored:
                     raise CorruptLogError(str(self.path), f"note {number} was altered")
                 if what in kinds:
                     found.append((what, json.loads(text)))
@@ -230,7 +230,7 @@ class StudyPart:
     @property
     def study(self) -> Study:
         """What it is."""
-        return self.file.log.study_of(self.number)
+        return self.file.log.read_study(self.number)
 
     def extend(self, entries: Iterable[Entry]) -> None:
         """Keep entries."""
@@ -262,7 +262,7 @@ def shown(path: Path) -> str:
         return str(path)
 
 
-def files_of(path: str | os.PathLike[str]) -> Path:
+def study_folder(path: str | os.PathLike[str]) -> Path:
     """The folder beside a study file that holds its checkpoints."""
     path = Path(path)
     return path.with_name(path.name + ".files")

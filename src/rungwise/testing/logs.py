@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from rungwise.benchmarks.generated import power_laws
-from rungwise.core.decisions import CONTINUE, NOTED, WAIT, Done, Job, Run
+from rungwise.core.decisions import CONTINUE, NOTED, WAIT, Done, Job, StartJob
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
@@ -20,7 +20,7 @@ from rungwise.simulation import simulate
 from rungwise.storage import Entry, EventLog, replay
 
 ENTRIES: list[Entry] = [
-    (JobRequested(), Run(Job(0, 0, {"lr": 0.1, "act": "é", "on": True, "no": None}, 0, 3))),
+    (JobRequested(), StartJob(Job(0, 0, {"lr": 0.1, "act": "é", "on": True, "no": None}, 0, 3))),
     (Reported(0, 1, math.inf, at=1.5, cost=0.25), CONTINUE),
     (Reported(0, 0.5, -0.0), CONTINUE),
     (JobFailed(0, "out of memory\n\x00 ☃"), NOTED),

@@ -18,11 +18,11 @@ import rungwise as rw
 from rungwise.backends.simulator import Simulator
 from rungwise.benchmarks.generated import power_laws
 from rungwise.benchmarks.table import Table
-from rungwise.core.decisions import Continue, Done, Noted, Pause, Run, Stop, Wait
+from rungwise.core.decisions import Continue, Done, Noted, Pause, StartJob, Stop, Wait
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
-from rungwise.core.replay import losses_of, replay
+from rungwise.core.replay import lost_jobs, replay
 from rungwise.core.scheduler import Recipe
 from rungwise.core.study import Study
 from rungwise.driver import Driver
@@ -152,7 +152,7 @@ class SchedulerConformance:
         whole = self.run(table, rows, workers=1, log=log)
         for length in range(len(log)):
             engine = replay(self._study(12), log.entries[:length])
-            for event in losses_of(engine):
+            for event in lost_jobs(engine):
                 engine.handle(event)
             Driver(engine, Simulator(table, workers=1, rows=rows)).run()
             assert engine.ended is not None
@@ -171,13 +171,13 @@ class SchedulerConformance:
         for _ in range(100_000):
             while len(running) < 4:
                 decision = engine.handle(JobRequested())
-                if not isinstance(decision, Run):
+                if not isinstance(decision, StartJob):
                     break
                 job = decision.job
                 running[job.id] = (job.start, job.until)
             if isinstance(decision, Done):
                 return
-            assert isinstance(decision, (Run, Wait))
+            assert isinstance(decision, (StartJob, Wait))
             assert running, "told to wait although nothing runs"
             self._something_happens(engine, running, rng)
         pytest.fail("the study does not end")

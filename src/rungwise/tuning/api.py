@@ -26,19 +26,19 @@ from rungwise.option_checks import check_display
 from rungwise.options import take
 from rungwise.script_guard import not_while_loading
 from rungwise.searchers.checking import check_searcher
-from rungwise.storage.codec import types_of
+from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.tuning import function_reference
-from rungwise.tuning.assignments import Brief
+from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.folding import fold
 from rungwise.tuning.opening import open_study
-from rungwise.tuning.plan import differences, limits_of, study_of
+from rungwise.tuning.plan import build_limits, build_study, differences
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.transfer import Files, Transfer
-from rungwise.tuning.tuner import Report, Tuner
+from rungwise.tuning.tuner import ReportEvent, Tuner
 
 CREW = "crew"
 """How many workers there were; kept with the options, since "auto" depends on the machine."""
@@ -75,7 +75,7 @@ def tune(
     keep: int | Literal["all"] = 3,
     durability: Durability = "normal",
     grace: float = 5.0,
-    on_report: Callable[[Report], None] | None = None,
+    on_report: Callable[[ReportEvent], None] | None = None,
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
 ) -> TuningResult:
@@ -129,7 +129,7 @@ def tune(
         durability: "normal": reports survive the death of any process; "full": a power failure as
             well.
         grace: seconds that a job has to end when it is asked to; then its process is killed.
-        on_report: called with a :class:`Report` after every report. If it raises, the study
+        on_report: called with a :class:`ReportEvent` after every report. If it raises, the study
             stops and can be resumed.
         on_end: called with the result.
         show: what is shown while the study runs: the name of a display; "auto": a live view on a
@@ -145,7 +145,7 @@ def tune(
     search, stop = take(SearchOptions, given), take(StopOptions, given)
     output = take(OutputOptions, given)
     earlier = Transfer.of(search.transfer, search.leaders, study)
-    asked, open_ended = study_of(
+    asked, open_ended = build_study(
         space,
         goal=search.goal,
         scheduler=search.scheduler,
@@ -153,7 +153,7 @@ def tune(
         searcher=search.searcher,
         initial=search.initial,
         seed=search.seed,
-        limits=limits_of(stop),
+        limits=build_limits(stop),
     )
     shorts = {each.name: given[each.name] for each in SHORT_FORMS}
     options = take(RunOptions, {**given, "backend": choose_backend(backend, shorts)})
@@ -163,7 +163,7 @@ def tune(
     about = _about(train, metric, options, prepared, open_ended=open_ended, transfer=earlier)
     display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
-    types = types_of(asked)
+    types = list_study_types(asked)
     asked = earlier.applied_to(asked, None if study is None else _path(study), types)
     with _place(study) as path, StudyFile(path, durability=durability, types=types) as file:
         _begin(file, asked, about, options.store_beside(path))
@@ -177,7 +177,7 @@ def resume(
     study: str | os.PathLike[str],
     train: Any = None,
     *,
-    on_report: Callable[[Report], None] | None = None,
+    on_report: Callable[[ReportEvent], None] | None = None,
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
     types: Sequence[type] = (),
@@ -237,7 +237,7 @@ def _run(
     prepared: PreparedBackend,
     options: RunOptions,
     display: Display,
-    callbacks: tuple[Callable[[Report], None] | None, Callable[[TuningResult], None] | None],
+    callbacks: tuple[Callable[[ReportEvent], None] | None, Callable[[TuningResult], None] | None],
     *,
     kept: bool = True,
 ) -> TuningResult:
@@ -247,7 +247,7 @@ def _run(
         file.main,
         prepared,
         options,
-        brief=Brief(
+        brief=AssignmentMaker(
             metric=about.metric,
             max_resource=None if about.open_ended else study.scheduler.max_resource,
             seed=study.seed,

@@ -14,7 +14,7 @@ from rungwise.tuning.checkpoint_retention import trial_place
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class AssignmentMaker:
     """What the assignments of a study have in common.
 
     Attributes:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from rungwise.core.codec import jsonable
-from rungwise.core.decisions import Job, Run
+from rungwise.core.decisions import Job, StartJob
 from rungwise.core.events import Reported
 from rungwise.errors import MissingExtraError
 from rungwise.storage.base import Entry
@@ -27,7 +27,7 @@ REPORT_COLUMNS = ("trial", "job", "resource", "seconds", "decision")
 """What every report has besides metrics and parameters; a metric of such a name is prefixed."""
 
 
-def rows_of(study: str | os.PathLike[str], what: What = "reports") -> list[Row]:
+def list_rows(study: str | os.PathLike[str], what: What = "reports") -> list[Row]:
     """The rows of a study file.
 
     Args:
@@ -41,10 +41,10 @@ def rows_of(study: str | os.PathLike[str], what: What = "reports") -> list[Row]:
         if what == "reports":
             return _reports(file)
         engine, _ = fold(file)
-        return trials_of(StudyView(engine, file.about.metric))
+        return list_trials(StudyView(engine, file.about.metric))
 
 
-def trials_of(view: StudyView) -> list[Row]:
+def list_trials(view: StudyView) -> list[Row]:
     """A row a trial, best first."""
     return [
         {
@@ -104,7 +104,7 @@ class _Reports:
     def take(self, entry: Entry) -> None:
         """Take in the next entry of the log."""
         event, decision = entry
-        if isinstance(decision, Run):
+        if isinstance(decision, StartJob):
             self._jobs[decision.job.id] = decision.job
         if not isinstance(event, Reported):
             return
@@ -125,7 +125,7 @@ def _config(config: Mapping[str, Any]) -> Row:
     return {f"config.{name}": value for name, value in config.items()}
 
 
-def columns_of(rows: Iterable[Row]) -> list[str]:
+def list_columns(rows: Iterable[Row]) -> list[str]:
     """Every column that any row has, in the order of their first appearance."""
     return list(dict.fromkeys(name for row in rows for name in row))
 
@@ -133,7 +133,7 @@ def columns_of(rows: Iterable[Row]) -> list[str]:
 def to_csv(rows: list[Row]) -> str:
     """Rows as CSV, with a header."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns_of(rows), lineterminator="\n")
+    writer = csv.DictWriter(text, list_columns(rows), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
@@ -152,7 +152,7 @@ def to_parquet(rows: list[Row], path: str | os.PathLike[str]) -> None:
         parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise MissingExtraError("export to Parquet", "parquet") from None
-    names = columns_of(rows)
+    names = list_columns(rows)
     table = arrow.table({name: _column([row.get(name) for row in rows]) for name in names})
     parquet.write_table(table, path)
 

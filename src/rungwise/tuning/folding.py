@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rungwise.core.engine import Engine
-from rungwise.core.replay import losses_of, replay
+from rungwise.core.replay import lost_jobs, replay
 from rungwise.errors import ReplayMismatchError
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import StudyFile, StudyPart
@@ -41,7 +41,7 @@ def fold(
 def take_up(part: StudyPart) -> tuple[Engine, float]:
     """The same, with the jobs that were open given up as lost."""
     engine, clock = fold(part)
-    lost = [(event, engine.handle(event)) for event in losses_of(engine, at=clock)]
+    lost = [(event, engine.handle(event)) for event in lost_jobs(engine, at=clock)]
     if lost:
         part.extend(lost)
     return engine, clock

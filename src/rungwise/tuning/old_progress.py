@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rungwise.core.decisions import Run
+from rungwise.core.decisions import StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import Event, JobLost, JobRequested, Reported
 from rungwise.core.study import Study
@@ -45,4 +45,4 @@ def read_progress(path: Path, study: Study, identity: Mapping[str, Any]) -> list
         entries = [(event, engine.handle(event)) for event in events]
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RungwiseError):
         return []  # torn, or finished: it is trained from scratch
-    return entries if isinstance(entries[0][1], Run) and engine.ended is None else []
+    return entries if isinstance(entries[0][1], StartJob) and engine.ended is None else []

@@ -25,7 +25,7 @@ NET = 10
 """Without a maximum the ladder ends, for safety, this many rungs above its beginning."""
 
 
-def study_of(
+def build_study(
     space: Any,
     *,
     goal: Any,
@@ -73,7 +73,7 @@ def _with_maximum(recipe: Recipe, max_resource: int | None) -> tuple[Recipe, boo
     return recipe.limited_to(climber.min_resource * climber.eta**NET), True
 
 
-def limits_of(options: StopOptions) -> Limits:
+def build_limits(options: StopOptions) -> Limits:
     """When the study ends."""
     trials = options.trials
     if trials is None and options.seconds is None and options.resource_budget is None:

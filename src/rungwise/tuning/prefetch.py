@@ -22,7 +22,7 @@ LAST_MOMENT = MOMENT
 """Seconds that the end of the process waits for such proposals."""
 
 
-class Ahead:
+class ProposalPrefetcher:
     """A proposer that is one trial ahead.
 
     Args:

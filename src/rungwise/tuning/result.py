@@ -21,11 +21,11 @@ from rungwise.errors import (
     NothingFoundError,
     RungwiseError,
 )
-from rungwise.storage.codec import types_of
+from rungwise.storage.codec import list_study_types
 from rungwise.storage.study_file import About, StudyFile
 from rungwise.study_options import RunOptions
 from rungwise.tuning.checkpoint_retention import trial_place
-from rungwise.tuning.exports import trials_of
+from rungwise.tuning.exports import list_trials
 from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
 from rungwise.views import BestTrial, StudyResult, StudyView
 
@@ -130,7 +130,7 @@ class TuningResult(StudyResult):
             pd: Any = importlib.import_module("pandas")
         except ImportError:
             raise MissingExtraError("to_dataframe()", "pandas") from None
-        return pd.DataFrame(trials_of(self.view))
+        return pd.DataFrame(list_trials(self.view))
 
     # -- phase 2 -------------------------------------------------------------------------------
 
@@ -166,9 +166,9 @@ class TuningResult(StudyResult):
         if not 0 <= number < self.trials:
             rule = f"the study has the trials 0 to {self.trials - 1}"
             raise InvalidArgumentError("trial", trial, rule)
-        until = self.goal_of_retraining(resource)
+        until = self.find_retraining_goal(resource)
         check_function(train)  # before the file is opened
-        types, durability = types_of(self.engine.study), self._options.durability
+        types, durability = list_study_types(self.engine.study), self._options.durability
         with StudyFile(self.path, types=types, durability=durability) as file:
             retraining = Retraining(
                 file=file,
@@ -188,7 +188,7 @@ class TuningResult(StudyResult):
     def _store(self) -> CheckpointStore:
         return self._options.store_beside(self.path)
 
-    def goal_of_retraining(self, resource: int | None = None) -> int:
+    def find_retraining_goal(self, resource: int | None = None) -> int:
         """How far the winner is trained, unless something else is asked for."""
         if resource is not None:
             return check_resource(resource)

@@ -24,10 +24,10 @@ from rungwise.errors import RetrainingError, StudyInterrupted
 from rungwise.schedulers import FixedResource
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
 from rungwise.study_options import RunOptions
-from rungwise.tuning.assignments import Brief
+from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.folding import fold
 from rungwise.tuning.old_progress import read_progress
-from rungwise.tuning.tuner import Report, Tuner
+from rungwise.tuning.tuner import ReportEvent, Tuner
 from rungwise.validation import whole
 
 
@@ -111,7 +111,7 @@ class Retraining:
             part,
             prepared,
             replace(options, keep="all", checkpoint_quota=None, trial_timeout=None),
-            brief=Brief(
+            brief=AssignmentMaker(
                 metric=self.file.about.metric,
                 max_resource=self.until,
                 seed=self.study.seed,
@@ -233,7 +233,7 @@ def _of_version_0_1_0(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "curve": curve, "checkpoint": None if place is None else Path(place)}
 
 
-def _pass_on(on_report: Callable[[float, float], None]) -> Callable[[Report], None]:
+def _pass_on(on_report: Callable[[float, float], None]) -> Callable[[ReportEvent], None]:
     return lambda report: on_report(report.resource, report.value)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.core.study import Study
-from rungwise.errors import InvalidArgumentError, SpaceError, Told
+from rungwise.errors import InvalidArgumentError, SpaceError, Words
 from rungwise.schedulers import Rush
 from rungwise.space import Space
 from rungwise.storage.study_file import StudyFile, shown
@@ -57,7 +57,7 @@ def leaders(
             nothing in it is legal in the space.
         CorruptLogError: it is not a study file.
     """
-    files = files_of("studies", studies)
+    files = list_files("studies", studies)
     if not files:
         raise InvalidArgumentError("studies", studies, "it must name a study file at least")
     limit = whole("count", count, at_least=1)
@@ -85,7 +85,7 @@ class Transfer:
             leaders: how many configurations at most; None for as many as usual.
             study: the file of the new study, if it has one.
         """
-        files = files_of("transfer", transfer)
+        files = list_files("transfer", transfer)
         if isinstance(study, (str, os.PathLike)) and Path(study).resolve() in files:
             rule = "it is the file of the new study itself: give that another name"
             raise InvalidArgumentError("transfer", str(study), rule)
@@ -115,7 +115,7 @@ class Transfer:
             return study
         if isinstance(study.scheduler, Rush):
             rule = "it makes a Rush of its own, whose priors come first: give the scheduler inside"
-            raise InvalidArgumentError("transfer", Told(_listed(self.files)), rule)
+            raise InvalidArgumentError("transfer", Words(_listed(self.files)), rule)
         space, kinds = study.space, tuple(types)
         assert space is not None, "tune() has a space"
         found = None if path is None else self._held(path, space, kinds)
@@ -143,7 +143,7 @@ class Transfer:
             return None  # another space is asked for now: that will be told
 
 
-def files_of(argument: str, given: Any) -> tuple[Path, ...]:
+def list_files(argument: str, given: Any) -> tuple[Path, ...]:
     """Paths in full; whether there are such files is seen when they are read."""
     several = given if isinstance(given, Sequence) and not isinstance(given, (str, bytes)) else None
     single = isinstance(given, (str, os.PathLike))
@@ -174,7 +174,7 @@ def _taken(
         rest = f"; and {more} more" if more > 0 else ""
         why = "; ".join(refused[:TOLD])
         rule = f"none of what it found is legal in the new space: {why}{rest}"
-        raise InvalidArgumentError(argument, Told(_listed(files)), rule)
+        raise InvalidArgumentError(argument, Words(_listed(files)), rule)
     return list(taken.values())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from rungwise import views
 from rungwise.backends import messages
 from rungwise.backends.base import Backend, PreparedBackend, Workplace
-from rungwise.checkpoints import CheckpointStore, bytes_of
+from rungwise.checkpoints import CheckpointStore, parse_bytes
 from rungwise.core.decisions import Decision
 from rungwise.core.engine import Engine
 from rungwise.core.events import Reported
@@ -28,16 +28,16 @@ from rungwise.errors import (
 from rungwise.policy import Fact, Policy, Rules
 from rungwise.storage.study_file import About, StudyPart, shown
 from rungwise.study_options import RunOptions
-from rungwise.tuning.assignments import Brief
+from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.checkpoint_retention import CheckpointRetention
 from rungwise.tuning.folding import take_up
 from rungwise.tuning.interrupts import graceful
 from rungwise.tuning.output_files import OutputFiles
-from rungwise.tuning.prefetch import Ahead
+from rungwise.tuning.prefetch import ProposalPrefetcher
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportEvent:
     """A report as a callback sees it.
 
     Attributes:
@@ -84,10 +84,10 @@ class Tuner:
         prepared: PreparedBackend,
         options: RunOptions,
         *,
-        brief: Brief,
+        brief: AssignmentMaker,
         store: CheckpointStore,
         display: Display,
-        on_report: Callable[[Report], None] | None = None,
+        on_report: Callable[[ReportEvent], None] | None = None,
         kept: bool = True,
         hint: Callable[[Engine], str] | None = None,
     ) -> None:
@@ -121,7 +121,7 @@ class Tuner:
         self._retention = CheckpointRetention(
             self._store,
             self.engine.trials,
-            quota=None if quota is None else bytes_of("checkpoint_quota", quota),
+            quota=None if quota is None else parse_bytes("checkpoint_quota", quota),
             notice=self._notice,
             keep=self._options.keep if self._options.keep != "all" else 0,
             place=self._brief.place,
@@ -169,7 +169,7 @@ class Tuner:
         return seconds
 
     def _drive(self, backend: Backend) -> None:
-        ahead = Ahead(self.engine.proposals, len(self.engine.trials), backend.wake)
+        ahead = ProposalPrefetcher(self.engine.proposals, len(self.engine.trials), backend.wake)
         self.engine.proposer = ahead
         driver = Driver(
             self.engine,
@@ -259,7 +259,7 @@ class Tuner:
         self._watch_ceiling()
         if self._on_report is not None:
             self._on_report(
-                Report(
+                ReportEvent(
                     job.trial,
                     job.config,
                     fact.resource,

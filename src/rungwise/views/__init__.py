@@ -8,7 +8,7 @@ from rungwise.views.folds import (
     curve,
     epsilon,
     leaderboard,
-    levels_of,
+    list_levels,
     next_level,
     rungs,
 )
@@ -28,7 +28,7 @@ __all__ = [
     "epsilon",
     "find_view",
     "leaderboard",
-    "levels_of",
+    "list_levels",
     "next_level",
     "rungs",
 ]

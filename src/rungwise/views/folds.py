@@ -104,7 +104,7 @@ def leaderboard(engine: ReadableStudy, limit: int | None = None) -> list[Row]:
     """
     keys = ((min(trial.losses, default=math.inf), trial.id) for trial in engine.trials)
     best = sorted(keys) if limit is None else nsmallest(limit, keys)
-    sign, levels = _sign(engine.study.goal), levels_of(engine)
+    sign, levels = _sign(engine.study.goal), list_levels(engine)
     return [
         _row(rank, engine.trials[number], loss, sign, levels)
         for rank, (loss, number) in enumerate(best, start=1)
@@ -116,7 +116,7 @@ def rungs(engine: ReadableStudy) -> list[RungView]:
 
     A trial that failed on its way to a rung has not reached it.
     """
-    levels = levels_of(engine)
+    levels = list_levels(engine)
     n = len(levels)
     entered, waiting, running = [0] * n, [0] * n, [0] * n
     best = [math.inf] * n
@@ -179,7 +179,7 @@ def common_ladder(engine: ReadableStudy) -> Ladder | None:
     return None if hasattr(engine.scheduler, "brackets") else ladder
 
 
-def levels_of(engine: ReadableStudy) -> Sequence[int]:
+def list_levels(engine: ReadableStudy) -> Sequence[int]:
     """The levels of all rungs; where a scheduler has no ladder, wherever its jobs went."""
     ladder: Ladder | None = getattr(engine.scheduler, "ladder", None)
     return _levels_met(engine) if ladder is None else ladder.levels
@@ -191,7 +191,7 @@ def next_level(engine: ReadableStudy, trial: Trial) -> int | None:
     It is not always the goal of its job: where trials run on until they are stopped, that is the
     far end of the ladder.
     """
-    levels = levels_of(engine)
+    levels = list_levels(engine)
     brackets = getattr(engine.scheduler, "brackets", None)
     if brackets is not None:  # a bracket of Hyperband climbs part of the ladder only
         levels = brackets[trial.bracket].ladder.levels

@@ -207,7 +207,7 @@ class StudyView:
     @property
     def levels(self) -> Sequence[int]:
         """The levels of all rungs; where a scheduler has no ladder, wherever its jobs went."""
-        return tuple(folds.levels_of(self._study))
+        return tuple(folds.list_levels(self._study))
 
     @property
     def common_ladder(self) -> Ladder | None:

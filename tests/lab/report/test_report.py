@@ -18,7 +18,7 @@ from rungwise.benchmarks.card import Card
 from rungwise.lab.reproduction import Reproduction, Settings, number_text, reproduce
 from rungwise.lab.reproduction.report import html
 from rungwise.lab.reproduction.results import Figure, PaperRow, Rival
-from rungwise.lab.reproduction.tables import grid_of
+from rungwise.lab.reproduction.tables import make_grid
 
 SETTINGS = Settings(("table1", "lcbench"), seeds=2, configs=30)
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -108,7 +108,7 @@ def test_every_cell_of_every_table_is_there(found):
     tables = Reader(html(found, load=None)).tables
     for one in found.sections:
         if one.experiment == "table1":
-            cells = {cell for line in grid_of(one).lines for cell in line}
+            cells = {cell for line in make_grid(one).lines for cell in line}
             assert any(cells <= {cell for line in table for cell in line} for table in tables)
     assert {line[0] for line in tables[-1][1:]} == {"adult", "higgs", "jannis"}
 

@@ -14,7 +14,7 @@ from rungwise.lab.reproduction import Figure, Settings, reproduce
 ONE_WORKER = Settings((), protocols=("ours",), seeds=1, workers=1)
 
 
-def section_of(found, experiment="table1", protocol="ours", benchmark="tiny"):
+def make_section(found, experiment="table1", protocol="ours", benchmark="tiny"):
     (section,) = [
         section
         for section in found.sections
@@ -27,7 +27,7 @@ def section_of(found, experiment="table1", protocol="ours", benchmark="tiny"):
 def test_table_1_with_our_protocol(folder):
     write_tiny(folder)
     found = reproduce(["table1"], settings=ONE_WORKER)
-    section = section_of(found)
+    section = make_section(found)
     assert [row.method for row in section.rows] == ["asha", "pasha", "one-epoch", "random"]
     assert (section.final_metric, section.final_goal) == ("test accuracy after 3 epochs", "max")
     asha, pasha, one, random = section.rows
@@ -60,7 +60,7 @@ def test_table_1_with_our_protocol(folder):
 def test_the_papers_protocol_does_not_wait_for_the_last(folder):
     write_tiny(folder)
     settings = Settings((), protocols=("paper",), seeds=3, workers=1)
-    section = section_of(reproduce(["table1"], settings=settings), protocol="paper")
+    section = make_section(reproduce(["table1"], settings=settings), protocol="paper")
     seconds, finals = [], []
     for seed in range(3):
         evaluated = order(3, seed)[:-1]  # the last one is started, and that is the end
@@ -81,7 +81,7 @@ def test_the_seeds_of_the_table_are_crossed_with_those_of_the_scheduler(folder):
     write_tiny(folder, values=values, final=final, seconds=seconds, seeds=(7, 8))
     settings = Settings((), protocols=("ours",), seeds=2, workers=1)
     found = reproduce(["table1"], settings=settings)
-    one = section_of(found).row("one-epoch")
+    one = make_section(found).row("one-epoch")
     assert one.n == 4
     assert one.seconds == Figure((70 + 130) / 2, 30.0)
     assert one.final.mean == pytest.approx((0.41 + 0.45) / 2)
@@ -101,7 +101,9 @@ def test_whole_epochs_against_their_parts(folder):
         details={"points_per_epoch": 3},
         resource="third of an epoch",
     )
-    section = section_of(reproduce(["granularity"], settings=ONE_WORKER), experiment="granularity")
+    section = make_section(
+        reproduce(["granularity"], settings=ONE_WORKER), experiment="granularity"
+    )
     names = ["asha-coarse", "pasha-coarse", "asha", "pasha"]
     assert [row.method for row in section.rows] == names
     # A single configuration is never one of the best ⌊1/3⌋: it is trained for one unit.
@@ -113,7 +115,7 @@ def test_whole_epochs_against_their_parts(folder):
 
 def test_a_row_that_was_never_trained_in_full_is_told_and_counted(folder):
     write_tiny(folder, final=[[0.61, float("nan"), 0.91]])
-    section = section_of(reproduce(["table1"], settings=ONE_WORKER))
+    section = make_section(reproduce(["table1"], settings=ONE_WORKER))
     one = section.row("one-epoch")
     assert one.final.mean == pytest.approx(0.61)  # the worst of the table
     assert one.untrained == 1
@@ -125,11 +127,11 @@ def test_figures_of_the_paper_stand_beside_where_the_data_is_installed(folder):
     write_tiny(folder, "nasbench201-cifar10")
     write_tiny(folder, "lcbench-car")
     found = reproduce(["table1", "lcbench"], settings=ONE_WORKER)
-    section = section_of(found, benchmark="nasbench201-cifar10")
+    section = make_section(found, benchmark="nasbench201-cifar10")
     assert section.row("pasha").paper.accuracy == Figure(93.57, 0.75)
     assert section.row("one-epoch").paper.speedup == 8.5
     assert any("Only 3 configurations are in this table" in note for note in section.notes)
-    lcbench = section_of(found, "lcbench", benchmark="lcbench-car")
+    lcbench = make_section(found, "lcbench", benchmark="lcbench-car")
     assert lcbench.row("asha").paper.accuracy == Figure(86.60, 6.41)
     assert lcbench.row("one-epoch").paper is None
 

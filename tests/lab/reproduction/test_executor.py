@@ -11,8 +11,8 @@ from rungwise.benchmarks import catalog, store
 from rungwise.benchmarks.card import Card
 from rungwise.errors import RungwiseError
 from rungwise.lab.reproduction import Settings, reproduce
-from rungwise.lab.reproduction.chunks import Shelf, sample_of
-from rungwise.lab.reproduction.executor import chunks_of, run, uses_nearest
+from rungwise.lab.reproduction.chunks import Shelf, draw_sample
+from rungwise.lab.reproduction.executor import plan_chunks, run, uses_nearest
 from rungwise.lab.reproduction.experiments import EXPERIMENTS, plan
 from rungwise.lab.reproduction.markdown import markdown
 from rungwise.lab.reproduction.spreadsheets import runs_csv, summary_csv
@@ -23,7 +23,7 @@ SMALL = Settings((), seeds=2, configs=20, workers=2)
 
 def planned(names, settings=SMALL):
     pairs = plan(names, list(catalog.cards().values()), everything=True)
-    return pairs, chunks_of(pairs, settings)
+    return pairs, plan_chunks(pairs, settings)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_all_methods_draw_what_simulate_draws(curves):
     for chunk in chunks[:4]:
         table = benchmark.table(chunk.table_seed)
         expected = rw.simulate(table, rw.ASHA(), trials=20, seed=chunk.seed).rows
-        assert sample_of(table, chunk) == expected
+        assert draw_sample(table, chunk) == expected
 
 
 def test_the_result_is_that_of_simulate(curves):
@@ -117,7 +117,7 @@ def test_a_small_table_gives_each_row_once(folder):
     write_tiny(folder)
     _, chunks = planned(("table1",), Settings((), seeds=1, configs=256))
     table, _ = Shelf(catalog.load).take(chunks[0])
-    assert sorted(sample_of(table, chunks[0])) == [0, 1, 2]
+    assert sorted(draw_sample(table, chunks[0])) == [0, 1, 2]
 
 
 def test_coarse_tables_sum_the_seconds_and_follow_the_seed(curves):

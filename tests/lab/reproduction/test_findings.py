@@ -9,16 +9,16 @@ from reproduction_stories import outcome, row, section, write_tiny
 from rungwise.benchmarks.card import Card
 from rungwise.lab.reproduction import Settings, reproduce
 from rungwise.lab.reproduction.findings import (
-    ahead_of,
-    losses_of,
-    notes_of,
-    part_of,
-    remarks_of,
-    rivals_of,
+    describe_part,
+    find_better,
+    find_losses,
+    find_rivals,
+    list_remarks,
+    write_findings,
 )
 from rungwise.lab.reproduction.methods import METHODS
 from rungwise.lab.reproduction.results import Figure, PaperRow, Rival
-from rungwise.lab.reproduction.sections import row_of
+from rungwise.lab.reproduction.sections import make_row
 
 
 def runs(**finals):
@@ -33,7 +33,7 @@ def runs(**finals):
 
 
 def rivals(section_, **finals):
-    return rivals_of(section_, runs(**finals))
+    return find_rivals(section_, runs(**finals))
 
 
 # -- rivals -------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def test_chance_is_no_rival():
 
 def test_without_pasha_there_are_no_rivals():
     assert rivals(section(ONE), one_epoch=[0.9]) == ()
-    assert losses_of(section(ONE)) == ()
+    assert find_losses(section(ONE)) == ()
 
 
 def test_what_rounds_to_all_of_the_time_is_no_less():
@@ -115,26 +115,26 @@ ASHA = row("asha", "ASHA", seconds=250.0)
 def test_an_asha_that_ends_better_by_more_than_a_standard_error_is_ahead():
     # Gains of 0.03 and 0.01: mean 0.02, standard error 0.01.
     facts = runs(asha=[0.93, 0.91], pasha=[0.90, 0.90])
-    (found,) = ahead_of(section(ASHA, row()), facts)
+    (found,) = find_better(section(ASHA, row()), facts)
     assert (found.method, found.label, found.time_share) == ("asha", "ASHA", 2.5)
     assert (found.gain, found.error) == (pytest.approx(0.02), pytest.approx(0.01))
 
 
 def test_an_asha_within_a_standard_error_is_not_ahead():
     # Gains of 0.02 and 0: as much as the standard error.
-    assert not ahead_of(section(ASHA, row()), runs(asha=[0.92, 0.90], pasha=[0.90, 0.90]))
-    assert not ahead_of(section(ASHA, row()), runs(asha=[0.80, 0.80], pasha=[0.90, 0.90]))
-    assert not ahead_of(section(row()), runs(pasha=[0.90, 0.90])), "there is no ASHA"
+    assert not find_better(section(ASHA, row()), runs(asha=[0.92, 0.90], pasha=[0.90, 0.90]))
+    assert not find_better(section(ASHA, row()), runs(asha=[0.80, 0.80], pasha=[0.90, 0.90]))
+    assert not find_better(section(row()), runs(pasha=[0.90, 0.90])), "there is no ASHA"
 
 
 def test_each_pasha_has_its_own_asha():
     quarter = row("pasha-quarter", "PASHA, a quarter", seconds=0.0)
     found = section(ASHA, row(), row("asha-quarter", "ASHA, a quarter"), quarter)
     facts = runs(asha=[0.8], pasha=[0.9], asha_quarter=[0.85], pasha_quarter=[0.84])
-    (ahead,) = ahead_of(found, facts)
+    (ahead,) = find_better(found, facts)
     assert (ahead.method, ahead.time_share) == ("asha-quarter", math.inf)
     found = section(*found.rows, ahead=(ahead,))
-    (loss,) = losses_of(found)
+    (loss,) = find_losses(found)
     assert loss == (
         "PASHA, a quarter ends worse than ASHA, a quarter by more than a standard error: by "
         "1.00 points, at 2.0× the speed."
@@ -143,7 +143,7 @@ def test_each_pasha_has_its_own_asha():
 
 def test_an_asha_ahead_is_told_with_its_standard_error():
     found = section(ASHA, row(speedup=2.5), ahead=(Rival("asha", "ASHA", 0.0542, 0.0208, 2.5),))
-    (loss,) = losses_of(found)
+    (loss,) = find_losses(found)
     assert loss == (
         "PASHA ends worse than ASHA by more than a standard error: by 5.42 points, standard error "
         "2.08 points, at 2.5× the speed."
@@ -163,7 +163,7 @@ def test_rivals_are_told_with_their_gain_and_time():
             Rival("random", "Random baseline", 0.0, 0.0, 0.0),
         ),
     )
-    (loss,) = losses_of(found)
+    (loss,) = find_losses(found)
     assert loss == (
         "In less time than PASHA, and not worse by more than a standard error: "
         "One-epoch baseline (1.23 points better, standard error 0.40 points, 25.0 % of its time); "
@@ -175,10 +175,10 @@ def test_rivals_are_told_with_their_gain_and_time():
 def test_a_pasha_slower_than_asha_is_a_loss():
     slow = row(speedup=0.98)
     found = section(row("asha", "ASHA"), slow)
-    assert losses_of(found) == ("PASHA takes longer than ASHA.",)
+    assert find_losses(found) == ("PASHA takes longer than ASHA.",)
     eta = section(row("asha-eta2", "ASHA, η=2"), row("pasha-eta2", "PASHA, η=2", speedup=0.5))
-    assert losses_of(eta) == ("PASHA, η=2 takes longer than ASHA, η=2.",)
-    assert losses_of(section(row("asha", "ASHA"), row(speedup=1.0))) == ()
+    assert find_losses(eta) == ("PASHA, η=2 takes longer than ASHA, η=2.",)
+    assert find_losses(section(row("asha", "ASHA"), row(speedup=1.0))) == ()
 
 
 # -- notes --------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_pasha_is_told_against_asha_on_the_same_samples():
         row("asha", "ASHA", seconds=231.0, better_share=Figure(0.02, 0)),
         row(better_share=Figure(0.053, 0)),
     )
-    (note,) = notes_of(found, runs(asha=[0.92, 0.90], pasha=[0.90, 0.90]))
+    (note,) = write_findings(found, runs(asha=[0.92, 0.90], pasha=[0.90, 0.90]))
     assert note == (
         "PASHA against ASHA on the same samples: 1.00 points worse, standard error 1.00 points, "
         "2.3× the speed; 5.3 % of the sampled configurations end better than its choice (ASHA: "
@@ -200,7 +200,7 @@ def test_pasha_is_told_against_asha_on_the_same_samples():
 def test_final_values_that_are_no_shares_are_told_as_they_are():
     asha = row("asha", "ASHA", seconds=200.0)
     found = section(asha, row(), final_goal="min", percent=False)
-    (note,) = notes_of(found, runs(asha=[2.5], pasha=[2.25]))
+    (note,) = write_findings(found, runs(asha=[2.5], pasha=[2.25]))
     assert "0.25 better, 2.0× the speed" in note
 
 
@@ -212,10 +212,10 @@ def test_the_largest_speedup_is_named():
         row("pasha-eta4", "PASHA, η=4", speedup=2.8),
     ]
     facts = runs(asha_eta2=[0.9], pasha_eta2=[0.9], asha_eta4=[0.9], pasha_eta4=[0.9])
-    *_, note = notes_of(section(*rows, experiment="eta"), facts)
+    *_, note = write_findings(section(*rows, experiment="eta"), facts)
     assert "4.2× (PASHA, η=2) and 2.8× (PASHA, η=4); the largest is PASHA, η=2, as in" in note
     rows[3] = row("pasha-eta4", "PASHA, η=4", speedup=5.0)
-    *_, note = notes_of(section(*rows, experiment="eta"), facts)
+    *_, note = write_findings(section(*rows, experiment="eta"), facts)
     assert "the largest is PASHA, η=4, the paper's is with η=2" in note
 
 
@@ -228,7 +228,7 @@ def test_more_rungs_are_held_against_the_papers_advice(whole, word):
         row("pasha-quarter", "PASHA, a quarter", speedup=1.5),
     )
     facts = runs(asha=[0.9], pasha=[0.9], asha_quarter=[0.9], pasha_quarter=[0.9])
-    *_, between, note = notes_of(section(*rows, experiment="resources"), facts)
+    *_, between, note = write_findings(section(*rows, experiment="resources"), facts)
     assert between.startswith("PASHA, all against PASHA, a quarter on the same samples: equally")
     assert f"With more rungs PASHA's speed-up against ASHA is {whole}×, with fewer 1.5×" in note
     assert word in note
@@ -239,7 +239,7 @@ def test_who_chose_nothing_and_whose_choice_diverged_are_told_apart():
         "asha": [outcome("asha", row=-1, trained=False), outcome("asha", trained=False)],
         "pasha": [outcome(), outcome(trained=False)],
     }
-    *_, nothing, diverged = notes_of(section(row("asha", "ASHA", n=2), row(n=2)), facts)
+    *_, nothing, diverged = write_findings(section(row("asha", "ASHA", n=2), row(n=2)), facts)
     assert nothing.startswith("Runs that ended before a finite value was reported")
     assert nothing.endswith("worst final value there is): ASHA 1 of 2.")
     assert diverged.startswith("Runs whose choice diverged in full training")
@@ -248,7 +248,7 @@ def test_who_chose_nothing_and_whose_choice_diverged_are_told_apart():
 
 def test_without_a_runtime_no_speed_is_told():
     found = section(row("asha", "ASHA", seconds=0.0), row(seconds=0.0))
-    note, *_ = notes_of(found, runs(asha=[0.9], pasha=[0.9]))
+    note, *_ = write_findings(found, runs(asha=[0.9], pasha=[0.9]))
     assert "samples: equally good; 10.0 % of" in note
 
 
@@ -258,7 +258,7 @@ def test_missing_regrets_are_counted():
         "pasha": [outcome(regret=math.nan), outcome(regret=math.nan)],
     }
     found = section(row("asha", "ASHA", n=2), row(n=2))
-    (note,) = [note for note in notes_of(found, facts) if "regret" in note]
+    (note,) = [note for note in write_findings(found, facts) if "regret" in note]
     assert note.startswith("3 of 4 runs have no regret")
 
 
@@ -267,7 +267,7 @@ def test_the_paper_is_compared_by_its_furthest_figure():
         return PaperRow("nas201", 1, "CIFAR-10", "x", "X", Figure(mean, 0.75))
 
     found = section(row("asha", "ASHA", paper=beside(91.5)), row(paper=beside(90.2)))
-    *_, note = notes_of(found, runs(asha=[0.9], pasha=[0.9]))
+    *_, note = write_findings(found, runs(asha=[0.9], pasha=[0.9]))
     assert note.startswith("Furthest from the paper's accuracy: ASHA, by -1.50 points")
     assert "0.75" in note
 
@@ -277,7 +277,7 @@ def test_the_paper_is_compared_by_its_furthest_figure():
 
 def remarks(name="own", *, nearest=False, **facts):
     about = {"rows": 1000, "resources": 10, "metric": "accuracy", **facts}
-    return " ".join(remarks_of(Card(name=name, **about), Settings(()), nearest=nearest))
+    return " ".join(list_remarks(Card(name=name, **about), Settings(()), nearest=nearest))
 
 
 def test_what_a_reader_must_know_is_told():
@@ -295,19 +295,19 @@ def test_a_part_of_a_benchmark_is_not_compared_with_the_paper():
     name = "nasbench201-cifar10"
     whole = {"architectures_in_all": 15625}
     few = Card(name=name, rows=3, details=whole)
-    assert "Only 3 of 15,625 architectures are in this table" in part_of(few)
-    assert part_of(Card(name=name, rows=300, details=whole)), "256 of them, but not of all"
-    assert "Only 255 configurations are" in part_of(Card(name=name, rows=255))
+    assert "Only 3 of 15,625 architectures are in this table" in describe_part(few)
+    assert describe_part(Card(name=name, rows=300, details=whole)), "256 of them, but not of all"
+    assert "Only 255 configurations are" in describe_part(Card(name=name, rows=255))
     for complete in (
         Card(name=name, rows=15625, details=whole),
         Card(name=name, rows=256),
         Card(name="own", rows=3, details=whole),  # the paper has no figures for it
     ):
-        assert part_of(complete) == ""
-    assert part_of(few) in remarks(name, rows=3, resources=200, details=whole)
+        assert describe_part(complete) == ""
+    assert describe_part(few) in remarks(name, rows=3, resources=200, details=whole)
     beside = PaperRow("nas201", 1, "CIFAR-10", "pasha", "PASHA", Figure(93.57, 0.75))
-    notes = notes_of(section(row(paper=beside), part=part_of(few)), runs(pasha=[0.9]))
-    assert notes[-1] == part_of(few)
+    notes = write_findings(section(row(paper=beside), part=describe_part(few)), runs(pasha=[0.9]))
+    assert notes[-1] == describe_part(few)
     assert not any("Furthest from" in note for note in notes)
 
 
@@ -328,11 +328,13 @@ def test_studies_decided_by_another_metric_than_the_papers_are_told():
     ],
 )
 def test_what_is_not_the_papers_table_is_not_compared_with_it(name, facts, words):
-    told = part_of(Card(name=name, **{"rows": 1000, **facts}))
+    told = describe_part(Card(name=name, **{"rows": 1000, **facts}))
     assert words.lower() in told.lower()
     assert told.endswith("stand beside ours, but cannot be compared with them.")
     both = {"parts": ["matched", "unmatched"]}
-    assert part_of(Card(name="pd1-wmt-xformer-64", rows=900, resources=1414, details=both)) == ""
+    assert (
+        describe_part(Card(name="pd1-wmt-xformer-64", rows=900, resources=1414, details=both)) == ""
+    )
 
 
 def test_notes_of_a_card_are_repeated():
@@ -343,8 +345,8 @@ def test_notes_of_a_card_are_repeated():
 def test_a_single_run_is_not_called_sure():
     made = section(row("asha", "ASHA", n=1, final=(0.9, 0)), row(n=1, final=(0.8, 0), seconds=50.0))
     finals = runs(asha=[0.9], pasha=[0.8])
-    made = replace(made, rivals=rivals_of(made, finals), ahead=ahead_of(made, finals))
-    (told,) = losses_of(made)
+    made = replace(made, rivals=find_rivals(made, finals), ahead=find_better(made, finals))
+    (told,) = find_losses(made)
     assert told == (
         "PASHA ends worse than ASHA in a single run, which says little: by 10.00 points, at 2.0× "
         "the speed."
@@ -357,14 +359,14 @@ def test_a_single_run_is_not_called_sure():
 def test_the_speedup_is_the_ratio_of_mean_runtimes():
     mine = [outcome(seconds=10.0), outcome(seconds=30.0)]
     theirs = [outcome("asha", seconds=30.0), outcome("asha", seconds=50.0)]
-    found = row_of(METHODS["pasha"], "PASHA", mine, reference=theirs, found=None)
+    found = make_row(METHODS["pasha"], "PASHA", mine, reference=theirs, found=None)
     assert found.speedup == 2.0  # and not (3 + 5/3) / 2
     assert found.seconds == Figure(20.0, 10.0)
 
 
 def test_no_runtime_no_speedup():
     nothing = [outcome("random", seconds=0.0)]
-    found = row_of(METHODS["random"], "Random", nothing, reference=nothing, found=None)
+    found = make_row(METHODS["random"], "Random", nothing, reference=nothing, found=None)
     assert found.speedup is None
 
 

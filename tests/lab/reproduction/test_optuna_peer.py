@@ -34,7 +34,7 @@ def by_optuna_itself(table, trials, seed):
             "lr": trial.suggest_float("lr", 1e-4, 1.0, log=True),
             "width": trial.suggest_int("width", 8, 64, log=True),
         }
-        row = table.row_of(config)
+        row = table.find_row(config)
         trained.append([row, 0])
         for step in range(1, table.resources + 1):
             trained[-1][1] = step

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rungwise.benchmarks import Benchmark
 from rungwise.benchmarks.card import Card
 from rungwise.errors import TableError
-from rungwise.lab.reproduction.outcomes import Finals, figure, outcome_of, report_of
+from rungwise.lab.reproduction.outcomes import Finals, choose_final_metric, figure, make_outcome
 from rungwise.lab.reproduction.results import Figure
 from rungwise.simulation import Best, SimulationResult
 
@@ -39,20 +39,20 @@ def benchmark(final, **facts):
 )
 def test_how_final_values_are_told(facts, expected):
     card = Card(name="made", **{"goal": "max", "metric": "accuracy", **facts})
-    report = report_of(card)
+    report = choose_final_metric(card)
     assert (report.goal, report.percent, report.turned) == expected
 
 
 def test_errors_are_told_as_accuracies():
     card = Card(name="made", goal="min", final_metric="test error_rate after 9 epochs")
-    assert report_of(card).metric == "test accuracy after 9 epochs"
+    assert choose_final_metric(card).metric == "test accuracy after 9 epochs"
     finals = Finals(benchmark([0.3, 0.1, math.nan], goal="min", final_metric="test error"), 0)
     assert finals.values == pytest.approx([0.7, 0.9, 0.7])
 
 
 def test_a_goal_that_is_none_is_refused():
     with pytest.raises(ValueError, match="goal is 'up'"):
-        report_of(Card(name="made", details={"final_goal": "up"}))
+        choose_final_metric(Card(name="made", details={"final_goal": "up"}))
 
 
 def test_a_row_against_its_sample_by_hand():
@@ -115,13 +115,15 @@ def result(best):
 def test_an_outcome_holds_what_the_study_came_to():
     finals = Finals(benchmark([0.5, math.nan, 0.9]), 0)
     labels = ("made", "asha", "ours", 2, 4)
-    found = outcome_of(result(Best(0, {}, 0.3, 9, row=1)), finals, sample=[0, 1, 2], labels=labels)
+    found = make_outcome(
+        result(Best(0, {}, 0.3, 9, row=1)), finals, sample=[0, 1, 2], labels=labels
+    )
     assert (found.benchmark, found.method, found.protocol) == ("made", "asha", "ours")
     assert (found.table_seed, found.seed) == (2, 4)
     assert (found.row, found.final, found.trained) == (1, 0.5, False)
     assert (found.seconds, found.max_resource, found.spent) == (12.5, 9, 30)
     assert (found.better_share, found.regret) == (pytest.approx(1 / 3), 1.0)
-    assert outcome_of(
+    assert make_outcome(
         result(Best(0, {}, 0.3, 9, row=2)), finals, sample=[0, 1, 2], labels=labels
     ).trained
 
@@ -129,7 +131,7 @@ def test_an_outcome_holds_what_the_study_came_to():
 def test_a_study_that_found_nothing_is_an_outcome_too():
     finals = Finals(benchmark([0.5, 0.7, 0.9]), 0)
     labels = ("made", "asha", "ours", 0, 0)
-    found = outcome_of(result(None), finals, sample=[0, 1, 2], labels=labels)
+    found = make_outcome(result(None), finals, sample=[0, 1, 2], labels=labels)
     assert (found.row, found.final, found.trained) == (-1, 0.5, False)
 
 

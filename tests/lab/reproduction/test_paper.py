@@ -94,7 +94,7 @@ def test_every_figure_is_the_one_printed():
 
 def test_all_fifteen_tables_are_there():
     tables = dict.fromkeys(row.table for row in paper.rows())
-    assert [paper.number_of(table) for table in tables] == list(range(1, 16))
+    assert [paper.find_number(table) for table in tables] == list(range(1, 16))
     assert len(paper.rows()) == 268
 
 

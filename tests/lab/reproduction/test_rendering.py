@@ -12,10 +12,10 @@ from rich.console import Console
 from rungwise.benchmarks.card import Card
 from rungwise.lab.reproduction import Settings, reproduce
 from rungwise.lab.reproduction.markdown import command, markdown
-from rungwise.lab.reproduction.number_text import spread, unit_of
+from rungwise.lab.reproduction.number_text import choose_unit, spread
 from rungwise.lab.reproduction.results import Figure, PaperRow, Reproduction, Rival
 from rungwise.lab.reproduction.spreadsheets import runs_csv, summary_csv
-from rungwise.lab.reproduction.tables import grid_of, grids, lcbench_grid
+from rungwise.lab.reproduction.tables import grids, lcbench_grid, make_grid
 from rungwise.lab.reproduction.terminal import show
 
 BESIDE = PaperRow(
@@ -54,7 +54,7 @@ def full(**facts):
 
 
 def test_a_line_holds_every_figure():
-    line = grid_of(
+    line = make_grid(
         section(
             row(
                 final=(0.93574, 0.0075),
@@ -74,7 +74,7 @@ def test_a_line_holds_every_figure():
 
 
 def test_the_paper_stands_to_the_right_where_it_has_figures():
-    grid = grid_of(section(row("asha", "ASHA", seconds=10.0), row(paper=BESIDE)))
+    grid = make_grid(section(row("asha", "ASHA", seconds=10.0), row(paper=BESIDE)))
     assert grid.head[8:] == (
         *("paper: accuracy (%)", "paper: runtime", "paper: speed-up", "paper: max resource"),
     )
@@ -85,18 +85,18 @@ def test_the_paper_stands_to_the_right_where_it_has_figures():
 
 
 def test_alone_our_figures_have_no_empty_columns():
-    grid = grid_of(full())
+    grid = make_grid(full())
     assert len(grid.head) == 8
     assert grid.lines[3][2:4] == ("0.0 h ± 0.0 h", "N/A")
 
 
 @pytest.mark.parametrize(("seconds", "sign"), [(599.0, "s"), (600.0, "min"), (36000.0, "h")])
 def test_runtimes_are_told_in_units_that_show_them(seconds, sign):
-    assert unit_of(section(row(seconds=seconds)))[1] == sign
+    assert choose_unit(section(row(seconds=seconds)))[1] == sign
 
 
 def test_values_that_are_no_shares_keep_their_digits():
-    grid = grid_of(section(row(final=(2.34567, 0.01234)), percent=False, final_metric="loss"))
+    grid = make_grid(section(row(final=(2.34567, 0.01234)), percent=False, final_metric="loss"))
     assert grid.head[1] == "loss"
     assert grid.lines[0][1] == "2.346 ± 0.01234"
 

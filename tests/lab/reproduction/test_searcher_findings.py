@@ -10,9 +10,9 @@ from rungwise.benchmarks import catalog
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 from rungwise.lab.reproduction import Settings, available, reproduce, searcher_findings
 from rungwise.lab.reproduction.chunks import Shelf, run_chunk
-from rungwise.lab.reproduction.executor import chunks_of, run
+from rungwise.lab.reproduction.executor import plan_chunks, run
 from rungwise.lab.reproduction.experiments import EXPERIMENTS, chosen, plan, protocols_for, shortest
-from rungwise.lab.reproduction.findings import notes_of
+from rungwise.lab.reproduction.findings import write_findings
 from rungwise.lab.reproduction.markdown import command, markdown
 from rungwise.lab.reproduction.report import html
 from rungwise.lab.reproduction.results import Figure
@@ -62,7 +62,7 @@ def test_studies_with_a_searcher_are_chunks_of_their_own(folder, monkeypatch):
     lacking(monkeypatch)
     write_searchable(folder, "own", seeds=2)
     pairs = plan(("table1", "bo"), list(catalog.cards().values()), everything=True)
-    chunks = chunks_of(pairs, SMALL)
+    chunks = plan_chunks(pairs, SMALL)
     one = [chunk.runs for chunk in chunks if (chunk.table_seed, chunk.seed) == (1, 1)]
     both = [(name, protocol) for name in ("asha", "pasha") for protocol in ("paper", "ours")]
     assert set(both) < set(one[0])
@@ -122,7 +122,7 @@ def test_an_extra_is_there_if_its_package_is(monkeypatch):
 def test_a_study_is_that_of_simulate_with_the_searcher(folder):
     write_searchable(folder, "own", seeds=2)
     pairs = [(replace(BO, methods=("asha", "pasha-kde")), *catalog.cards().values())]
-    outcomes = run(chunks_of(pairs, SMALL))
+    outcomes = run(plan_chunks(pairs, SMALL))
     (found,) = [o for o in outcomes if (o.method, o.table_seed, o.seed) == ("pasha-kde", 1, 1)]
     recipe = rw.PASHA(max_resource=27, promote="quantile", check="report")
     table = catalog.load("own").table(1)
@@ -138,7 +138,7 @@ def test_choices_are_judged_by_the_sample_drawn_at_random(folder):
     """Whatever a searcher draws, one sample a seed is the measure."""
     write_searchable(folder, "own")
     pairs = [(replace(BO, methods=("asha", "asha-kde")), *catalog.cards().values())]
-    outcomes = run(chunks_of(pairs, replace(SMALL, seeds=8, configs=12)))
+    outcomes = run(plan_chunks(pairs, replace(SMALL, seeds=8, configs=12)))
     table = catalog.load("own").table()
     for one in outcomes:
         sample = rw.simulate(table, rw.ASHA(), trials=12, seed=one.seed).rows
@@ -154,7 +154,7 @@ def test_choices_are_judged_by_the_sample_drawn_at_random(folder):
 def test_nobody_waits_for_the_end_of_a_long_study(folder):
     write_searchable(folder, "own")
     pairs = [(replace(BO, methods=("asha-kde", "asha")), *catalog.cards().values())]
-    quick, slow = chunks_of(pairs, replace(SMALL, seeds=1))
+    quick, slow = plan_chunks(pairs, replace(SMALL, seeds=1))
     asked = []
 
     def enough():
@@ -173,7 +173,7 @@ def test_the_number_of_processes_changes_nothing(folder):
     write_searchable(folder, "own")
     methods = ("asha", "pasha", "pasha-kde", "pasha-tpe", "optuna")
     pairs = [(replace(BO, methods=methods), *catalog.cards().values())]
-    chunks = chunks_of(pairs, replace(SMALL, configs=16))
+    chunks = plan_chunks(pairs, replace(SMALL, configs=16))
     assert run(chunks) == run(chunks, processes=2)
 
 
@@ -240,7 +240,7 @@ def runs_of(**finals):
 def said(gp, *, plain=(0.8, 0.8, 0.8)):
     """What is said of PASHA + GP against PASHA alone."""
     runs = runs_of(asha=plain, pasha=plain, pasha_bo=gp)
-    notes = list(searcher_findings.notes_of(section(ASHA, PASHA, GP, experiment="bo"), runs))
+    notes = list(searcher_findings.write_findings(section(ASHA, PASHA, GP, experiment="bo"), runs))
     assert notes[0] == searcher_findings.MEASURE
     return notes[1:]
 
@@ -261,7 +261,7 @@ def test_choices_are_compared_at_equal_resource_too():
     early = outcome("pasha-bo", final=0.9, spent=30, leads=((10, 0.5), (30, 0.9)))
     plain = outcome("pasha", final=0.8, spent=50, leads=((20, 0.6), (50, 0.8)))
     runs = {"asha": [plain] * 2, "pasha": [plain] * 2, "pasha-bo": [late, early]}
-    *_, sentence = searcher_findings.notes_of(section(ASHA, PASHA, GP, experiment="bo"), runs)
+    *_, sentence = searcher_findings.write_findings(section(ASHA, PASHA, GP, experiment="bo"), runs)
     # 0.7 against 0.8 when 50 was spent, 0.9 against 0.6 when 30 was.
     assert sentence.endswith(
         "At equal resource, 40: 10.00 points better, standard error 20.00 points; it does not beat "
@@ -302,7 +302,7 @@ def test_everyone_is_told_against_optuna():
     peer = row("optuna", "Optuna's Hyperband", seconds=200.0, spent=Figure(120, 0))
     runs = runs_of(asha=(0.8, 0.8), pasha=(0.8, 0.8), pasha_bo=(0.9, 0.9), optuna=(0.85, 0.83))
     made = section(ASHA, PASHA, GP, peer, experiment="bo")
-    ends, against = list(searcher_findings.notes_of(made, runs))[-2:]
+    ends, against = list(searcher_findings.write_findings(made, runs))[-2:]
     assert ends.startswith("Optuna's Hyperband is a study of Optuna alone")
     assert against == (
         "Against Optuna's Hyperband: ASHA, random (4.00 points worse, standard error 1.00 points, "
@@ -315,7 +315,7 @@ def test_everyone_is_told_against_optuna():
 def test_pasha_is_compared_with_the_asha_of_its_searcher():
     asha = row("asha-bo", "ASHA + GP", seconds=120.0)
     runs = runs_of(asha=(0.8,), pasha=(0.8,), asha_bo=(0.9,), pasha_bo=(0.88,))
-    notes = notes_of(section(ASHA, PASHA, asha, GP, experiment="bo"), runs)
+    notes = write_findings(section(ASHA, PASHA, asha, GP, experiment="bo"), runs)
     assert notes[0].startswith("PASHA, random against ASHA, random on the same samples: equally")
     assert notes[1].startswith(
         "PASHA + GP against ASHA + GP with the same seeds: 2.00 points worse, 3.0× the speed;"
@@ -324,5 +324,5 @@ def test_pasha_is_compared_with_the_asha_of_its_searcher():
 
 def test_where_nobody_searches_nothing_is_said():
     assert not list(
-        searcher_findings.notes_of(section(ASHA, PASHA), runs_of(asha=(1,), pasha=(1,)))
+        searcher_findings.write_findings(section(ASHA, PASHA), runs_of(asha=(1,), pasha=(1,)))
     )

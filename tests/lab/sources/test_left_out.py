@@ -81,7 +81,7 @@ def test_arrays_without_a_value_are_refused(tmp_path):
 
 def test_no_converter_makes_a_benchmark_without_a_value():
     with pytest.raises(TableError, match="lost without a single finite value"):
-        conversion.Made(
+        conversion.ConvertedBenchmark(
             card=Card(name="lost"),
             values=np.full((1, 1, 2), np.nan),
             seconds=np.ones(1),

@@ -20,12 +20,12 @@ from rungwise.lab.reproduction.experiments import (
     protocols_for,
     unfit,
 )
-from rungwise.lab.reproduction.findings import remarks_of
+from rungwise.lab.reproduction.findings import list_remarks
 from rungwise.lab.reproduction.methods import METHODS
-from rungwise.lab.reproduction.outcomes import everything, report_of
+from rungwise.lab.reproduction.outcomes import choose_final_metric, everything
 from rungwise.lab.reproduction.protocols import PROTOCOLS
 from rungwise.lab.reproduction.results import Reproduction, Settings
-from rungwise.lab.reproduction.sections import Pairs, sections_of
+from rungwise.lab.reproduction.sections import Pairs, make_sections
 from rungwise.validation import must_be, one_of, whole
 
 
@@ -67,17 +67,17 @@ def reproduce(
     left_out = _left_out(experiments, names, cards, {experiment.name for experiment, _ in pairs})
     if not pairs:
         raise InvalidArgumentError("experiments", ", ".join(names), " ".join(left_out).rstrip("."))
-    chunks = executor.chunks_of(pairs, settings)
+    chunks = executor.plan_chunks(pairs, settings)
     outcomes = executor.run(chunks, processes=processes, progress=progress)
     used = {card.name: card for _, card in pairs}
     return Reproduction(
-        sections=tuple(sections_of(pairs, settings, outcomes)),
+        sections=tuple(make_sections(pairs, settings, outcomes)),
         outcomes=tuple(outcomes),
         benchmarks=used,
         settings=settings,
         remarks={
             name: (
-                *remarks_of(card, settings, nearest=executor.uses_nearest(card, settings)),
+                *list_remarks(card, settings, nearest=executor.uses_nearest(card, settings)),
                 *_drawn_at_random(name, pairs),
             )
             for name, card in used.items()
@@ -104,7 +104,7 @@ def _drawn_at_random(name: str, pairs: Pairs) -> tuple[str, ...]:
         return ()  # LCBench's many tables are told together
     benchmark = catalog.load(name)
     told = everything(benchmark)
-    if not report_of(benchmark.card).percent:
+    if not choose_final_metric(benchmark.card).percent:
         return ()
     figures = f"{100 * told.mean:.2f} ± {100 * told.std:.2f} %"
     sentence = (

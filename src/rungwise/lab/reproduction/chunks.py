@@ -10,7 +10,7 @@ from rungwise.benchmarks.table import Table
 from rungwise.errors import RungwiseError
 from rungwise.lab.reproduction.experiments import points_per_epoch
 from rungwise.lab.reproduction.methods import METHODS, Case
-from rungwise.lab.reproduction.outcomes import Finals, outcome_of
+from rungwise.lab.reproduction.outcomes import Finals, make_outcome
 from rungwise.lab.reproduction.protocols import PROTOCOLS
 from rungwise.lab.reproduction.results import Outcome
 from rungwise.schedulers import FixedResource
@@ -116,7 +116,7 @@ def _studies(chunk: Chunk, shelf: Shelf, enough: Callable[[], bool]) -> Iterator
             raise _EnoughError
 
     fine, finals = shelf.take(chunk)
-    sample = sample_of(fine, chunk)
+    sample = draw_sample(fine, chunk)
     for name, protocol in chunk.runs:
         method = METHODS[name]
         table, points = shelf.coarse(chunk) if method.coarse else (fine, 1)
@@ -124,7 +124,7 @@ def _studies(chunk: Chunk, shelf: Shelf, enough: Callable[[], bool]) -> Iterator
         if method.plain:  # a model takes half a minute; to ask costs more than other studies do
             case = replace(case, on_progress=heed)
         labels = (chunk.benchmark, name, protocol, chunk.table_seed, chunk.seed)
-        outcome = outcome_of(method.play(case), finals, sample=sample, labels=labels)
+        outcome = make_outcome(method.play(case), finals, sample=sample, labels=labels)
         # In the table's own units, so that whole epochs and their parts can be compared.
         yield replace(
             outcome,
@@ -134,7 +134,7 @@ def _studies(chunk: Chunk, shelf: Shelf, enough: Callable[[], bool]) -> Iterator
         )
 
 
-def sample_of(table: Table, chunk: Chunk) -> list[int]:
+def draw_sample(table: Table, chunk: Chunk) -> list[int]:
     """The rows that a seed draws, the same as :func:`rungwise.simulate` draws with it.
 
     A table with fewer rows than configurations asked for gives each of its rows once.

@@ -41,7 +41,7 @@ def uses_nearest(card: Card, settings: Settings) -> bool:
     return settings.nearest or says_so or card.name.startswith(PD1)
 
 
-def chunks_of(pairs: Sequence[tuple[Experiment, Card]], settings: Settings) -> list[Chunk]:
+def plan_chunks(pairs: Sequence[tuple[Experiment, Card]], settings: Settings) -> list[Chunk]:
     """Every study that the experiments need, once, in a fixed order."""
     needed: dict[str, dict[tuple[str, str], None]] = {}
     cards = {card.name: card for _, card in pairs}
@@ -114,10 +114,10 @@ def _finished(
     context = process_pools.fresh()
     enough = context.Event()
     pool = ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_be_a_worker, initargs=(load, enough)
+        processes, mp_context=context, initializer=_init_worker, initargs=(load, enough)
     )
     try:
-        with process_pools.deaf_children():
+        with process_pools.ignoring_interrupts():
             futures: dict[Future[list[Outcome]], int] = {
                 pool.submit(_work, chunk): number for number, chunk in enumerate(chunks)
             }
@@ -140,7 +140,7 @@ _HANDS: list[tuple[Shelf, Event]] = []
 """What a worker process works with."""
 
 
-def _be_a_worker(load: Load, enough: Event) -> None:
+def _init_worker(load: Load, enough: Event) -> None:
     _HANDS.append((Shelf(load), enough))
     process_pools.die_with_parent()
 

@@ -14,7 +14,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import join_words
 from rungwise.lab.reproduction import available
 from rungwise.lab.reproduction.methods import METHODS, PEER, Method
-from rungwise.lab.reproduction.paper import LCBENCH, number_of
+from rungwise.lab.reproduction.paper import LCBENCH, find_number
 from rungwise.lab.reproduction.protocols import PAPER
 from rungwise.lab.reproduction.results import Settings
 
@@ -52,7 +52,7 @@ class Experiment:
     @property
     def whereabouts(self) -> str:
         """Where the paper has its figures: ``the paper's table 1``; empty where nowhere."""
-        numbers = [str(number) for number in sorted({number_of(name) for name in self.tables})]
+        numbers = [str(number) for number in sorted({find_number(name) for name in self.tables})]
         if not numbers:
             return ""
         return f"the paper's table{'s' * (len(numbers) > 1)} {join_words(numbers)}"

@@ -12,7 +12,7 @@ from rungwise.benchmarks.card import Card
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import join_words
 from rungwise.lab.reproduction import number_text
-from rungwise.lab.reproduction.chunks import Chunk, sample_of
+from rungwise.lab.reproduction.chunks import Chunk, draw_sample
 from rungwise.lab.reproduction.executor import uses_nearest
 from rungwise.lab.reproduction.methods import METHODS, Case
 from rungwise.lab.reproduction.paper import LCBENCH
@@ -89,7 +89,7 @@ def of_studies(reproduction: Reproduction, benchmark: Benchmark) -> Iterator[Pic
         workers=settings.workers,
         nearest=table.nearest,
     )
-    sample = sample_of(table, chunk)
+    sample = draw_sample(table, chunk)
     rows = list(dict.fromkeys(sample))
     yield Picture(
         plots.learning_curves(benchmark, rows=rows, others=False),

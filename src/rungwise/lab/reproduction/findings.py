@@ -13,7 +13,7 @@ from rungwise.formatting import format_percent, join_words
 from rungwise.lab.reproduction import number_text, paper, searcher_findings, statistics
 from rungwise.lab.reproduction.experiments import points_per_epoch
 from rungwise.lab.reproduction.methods import METHODS
-from rungwise.lab.reproduction.outcomes import report_of
+from rungwise.lab.reproduction.outcomes import choose_final_metric
 from rungwise.lab.reproduction.results import Rival, Row, Section, Settings
 from rungwise.lab.reproduction.statistics import Runs
 
@@ -27,7 +27,7 @@ PD1_PARTS = ("matched", "unmatched")
 """The files of PD1 that the paper's table is made from."""
 
 
-def notes_of(section: Section, runs: Runs) -> tuple[str, ...]:
+def write_findings(section: Section, runs: Runs) -> tuple[str, ...]:
     """What the figures of a section say.
 
     Args:
@@ -39,14 +39,14 @@ def notes_of(section: Section, runs: Runs) -> tuple[str, ...]:
         notes.append(_most_speedup(section))
     if section.experiment in ("resources", "granularity"):
         notes += _more_rungs(section, runs)
-    notes += searcher_findings.notes_of(section, runs)
+    notes += searcher_findings.write_findings(section, runs)
     notes += _untrained(section, runs)
     notes += _without_regret(section, runs)
     notes += [section.part] if section.part else _beside_the_paper(section)
     return tuple(note for note in notes if note)
 
 
-def rivals_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
+def find_rivals(section: Section, runs: Runs) -> tuple[Rival, ...]:
     """Who took at least 1 % less time than PASHA and is not worse by more than a standard error.
 
     Chance is no rival: the random baseline is one draw a scheduler seed, which tells little of it.
@@ -65,7 +65,7 @@ def rivals_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
     return tuple(found)
 
 
-def ahead_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
+def find_better(section: Section, runs: Runs) -> tuple[Rival, ...]:
     """Every ASHA that ends better than the PASHA of its setting by more than a standard error."""
     found = []
     for row in filter(_is_pasha, section.rows):
@@ -78,7 +78,7 @@ def ahead_of(section: Section, runs: Runs) -> tuple[Rival, ...]:
     return tuple(found)
 
 
-def losses_of(section: Section) -> tuple[str, ...]:
+def find_losses(section: Section) -> tuple[str, ...]:
     """Where PASHA is not the best choice: slower or worse than ASHA, or with rivals."""
     losses = [_slower(row, section) for row in section.rows if _is_pasha(row)]
     losses += [_behind(row, section) for row in section.rows if _is_pasha(row)]
@@ -96,7 +96,7 @@ def losses_of(section: Section) -> tuple[str, ...]:
     return tuple(loss for loss in losses if loss)
 
 
-def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, ...]:
+def list_remarks(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, ...]:
     """What a reader must know about a benchmark before reading its figures."""
     remarks = []
     if card.resource and card.resource != "epoch":
@@ -112,10 +112,10 @@ def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, .
         )
     elif card.rows < settings.configs:
         remarks.append(f"The table has {card.rows} configurations: each is drawn once.")
-    if part_of(card):
-        remarks.append(part_of(card))
+    if describe_part(card):
+        remarks.append(describe_part(card))
     remarks += [f"From its card: {note}." for note in card.notes]
-    report = report_of(card)
+    report = choose_final_metric(card)
     if report.turned:
         remarks.append("The table has errors; what is told is 1 − error.")
     if not paper.knows(card.name):
@@ -130,7 +130,7 @@ def remarks_of(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, .
     return tuple(remarks)
 
 
-def part_of(card: Card) -> str:
+def describe_part(card: Card) -> str:
     """Why a benchmark that the paper has figures for cannot be compared with it, if so."""
     if not paper.knows(card.name):
         return ""
@@ -148,7 +148,7 @@ def part_of(card: Card) -> str:
     if isinstance(parts, list) and len(parts) < len(PD1_PARTS):
         held = ", ".join(map(str, parts)) or "none"
         reasons.append(f"this table has a part of the runs ({held})")
-    length = paper.length_of(card.name)
+    length = paper.find_length(card.name)
     if length is not None and card.resources not in (0, length):
         reasons.append(f"its curves have {card.resources:,} points, and the paper's {length:,}")
     if not reasons:

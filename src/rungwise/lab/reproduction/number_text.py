@@ -8,7 +8,7 @@ from rungwise.formatting import HOUR, MINUTE, MISSING, format_value
 from rungwise.lab.reproduction.results import Figure, Section, Settings
 
 
-def unit_of(section: Section) -> tuple[float, str]:
+def choose_unit(section: Section) -> tuple[float, str]:
     """(seconds of a unit, its sign) for the runtimes of a section.
 
     The paper's are in hours. Else the longest has ten units at least, so that the shorter ones

@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from rungwise.benchmarks.row_proposer import Rows
+from rungwise.benchmarks.row_proposer import RowAssigner
 from rungwise.benchmarks.table import Table
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.optuna import distribution_of, suggested, varied
+from rungwise.searchers.optuna import suggested, to_distribution, varied
 from rungwise.searchers.samplers import library, quietly
 from rungwise.simulation import Best, SimulationResult
 from rungwise.space import Choice
@@ -83,7 +83,7 @@ class _Peer:
         self._space = table.space
         self._configs = table.configs
         self._trials = trials
-        self._rows = Rows(table)
+        self._rows = RowAssigner(table)
         self._course = _Course()
         self._storage = optuna.storages.InMemoryStorage()
         name = f"rungwise-{seed}"
@@ -151,7 +151,7 @@ class _Peer:
             name, domain = parameter.name, parameter.domain
             if name in config and varied(domain):
                 value = domain.index(config[name]) if isinstance(domain, Choice) else config[name]
-                distribution = distribution_of(domain)
+                distribution = to_distribution(domain)
                 internal = distribution.to_internal_repr(value)
                 self._storage.set_trial_param(number, name, internal, distribution)
 

@@ -15,14 +15,14 @@ from rungwise.benchmarks.card import Card
 from rungwise.errors import TableError
 from rungwise.lab.reproduction.results import Figure, Outcome
 from rungwise.simulation import SimulationResult
-from rungwise.specification.choices import goal_of_metric
-from rungwise.validation import Goal, goal_of
+from rungwise.specification.choices import guess_goal
+from rungwise.validation import Goal, parse_goal
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class FinalMetric:
     """How the final values of a benchmark are reported.
 
     Attributes:
@@ -39,7 +39,7 @@ class Report:
     turned: bool
 
 
-def report_of(card: Card) -> Report:
+def choose_final_metric(card: Card) -> FinalMetric:
     """How the final values of a benchmark are reported, from its card.
 
     ``details["final_goal"]`` says which way is better; without it the name of the metric does,
@@ -47,12 +47,12 @@ def report_of(card: Card) -> Report:
     """
     metric = card.final_metric or card.metric or "final value"
     words = re.findall(r"[a-z]+", metric.lower())
-    told = card.details.get("final_goal") or goal_of_metric("_".join(words)) or card.goal
-    goal = goal_of(told)
+    told = card.details.get("final_goal") or guess_goal("_".join(words)) or card.goal
+    goal = parse_goal(told)
     if goal == "min" and "error" in words:
         accuracy = re.sub(r"error(?:[ _]rate)?", "accuracy", metric, flags=re.IGNORECASE)
-        return Report(accuracy, "max", percent=True, turned=True)
-    return Report(metric, goal, percent=goal == "max" and "accuracy" in words, turned=False)
+        return FinalMetric(accuracy, "max", percent=True, turned=True)
+    return FinalMetric(metric, goal, percent=goal == "max" and "accuracy" in words, turned=False)
 
 
 class Finals:
@@ -67,7 +67,7 @@ class Finals:
     """
 
     def __init__(self, benchmark: Benchmark, table_seed: int) -> None:
-        self.report = report_of(benchmark.card)
+        self.report = choose_final_metric(benchmark.card)
         values = np.array(benchmark.final(table_seed), dtype=np.float64)
         self.trained = np.isfinite(values)
         if not self.trained.any():
@@ -101,7 +101,7 @@ def everything(benchmark: Benchmark) -> Figure:
     return Figure(float(values.mean()), float(values.std()))
 
 
-def outcome_of(
+def make_outcome(
     result: SimulationResult,
     finals: Finals,
     *,

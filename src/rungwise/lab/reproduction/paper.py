@@ -72,7 +72,7 @@ def find(benchmark: str, method: str, tables: Sequence[str]) -> PaperRow | None:
         method: the name of the method here.
         tables: the labels of the tables to look in, in this order.
     """
-    dataset = _dataset_of(benchmark)
+    dataset = _parse_dataset(benchmark)
     for table in tables:
         found = _index().get((table, dataset, method))
         if found is not None:
@@ -80,17 +80,17 @@ def find(benchmark: str, method: str, tables: Sequence[str]) -> PaperRow | None:
     return None
 
 
-def number_of(table: str) -> int:
+def find_number(table: str) -> int:
     """The number of a table in the paper."""
     return next(row.number for row in rows() if row.table == table)
 
 
 def knows(benchmark: str) -> bool:
     """Whether the paper has figures for a benchmark."""
-    return any(dataset == _dataset_of(benchmark) for _, dataset, _ in _index())
+    return any(dataset == _parse_dataset(benchmark) for _, dataset, _ in _index())
 
 
-def length_of(benchmark: str) -> int | None:
+def find_length(benchmark: str) -> int | None:
     """How many epochs the curves have that the paper used; None where it used none."""
     found = (length for begin, length in LENGTHS.items() if benchmark.startswith(begin))
     return next(found, None) if knows(benchmark) else None
@@ -101,7 +101,7 @@ def _index() -> Mapping[tuple[str, str, str], PaperRow]:
     return {(row.table, _plain(row.dataset), row.method): row for row in rows()}
 
 
-def _dataset_of(benchmark: str) -> str:
+def _parse_dataset(benchmark: str) -> str:
     if benchmark.startswith(LCBENCH):
         return _plain(benchmark.removeprefix(LCBENCH))
     return _plain(DATASETS.get(benchmark, ""))

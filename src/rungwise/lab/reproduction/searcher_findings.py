@@ -33,7 +33,7 @@ PEER_ENDS = (
 """What is special about Optuna's own study."""
 
 
-def notes_of(section: Section, runs: Runs) -> Iterator[str]:
+def write_findings(section: Section, runs: Runs) -> Iterator[str]:
     """What the figures say of searchers; nothing where there are none."""
     searching = [row for row in section.rows if METHODS[row.method].plain]
     if not searching:

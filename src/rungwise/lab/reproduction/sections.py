@@ -8,15 +8,23 @@ from dataclasses import replace
 from rungwise.benchmarks.card import Card
 from rungwise.lab.reproduction import paper
 from rungwise.lab.reproduction.experiments import Experiment, methods_for, protocols_for
-from rungwise.lab.reproduction.findings import ahead_of, losses_of, notes_of, part_of, rivals_of
+from rungwise.lab.reproduction.findings import (
+    describe_part,
+    find_better,
+    find_losses,
+    find_rivals,
+    write_findings,
+)
 from rungwise.lab.reproduction.methods import Method
-from rungwise.lab.reproduction.outcomes import figure, report_of
+from rungwise.lab.reproduction.outcomes import choose_final_metric, figure
 from rungwise.lab.reproduction.results import Outcome, PaperRow, Row, Section, Settings
 
 Pairs = Sequence[tuple[Experiment, Card]]
 
 
-def sections_of(pairs: Pairs, settings: Settings, outcomes: Sequence[Outcome]) -> Iterator[Section]:
+def make_sections(
+    pairs: Pairs, settings: Settings, outcomes: Sequence[Outcome]
+) -> Iterator[Section]:
     """The sections of a plan, from its outcomes."""
     runs: dict[tuple[str, str], dict[str, list[Outcome]]] = {}
     for outcome in outcomes:
@@ -24,21 +32,21 @@ def sections_of(pairs: Pairs, settings: Settings, outcomes: Sequence[Outcome]) -
         methods.setdefault(outcome.method, []).append(outcome)
     for experiment, card in pairs:
         for protocol in protocols_for(experiment, settings):
-            yield section_of(experiment, card, protocol, runs[card.name, protocol])
+            yield make_section(experiment, card, protocol, runs[card.name, protocol])
 
 
-def section_of(
+def make_section(
     experiment: Experiment, card: Card, protocol: str, runs: Mapping[str, Sequence[Outcome]]
 ) -> Section:
     """One experiment on one benchmark under one protocol."""
-    report = report_of(card)
+    report = choose_final_metric(card)
     rows = []
     for method in methods_for(experiment, card):
         mine = runs[method.name]
         reference = runs.get(method.reference, ())
         found = paper.find(card.name, method.name, experiment.tables)
         label = experiment.label(method) if found is None else found.label
-        rows.append(row_of(method, label, mine, reference=reference, found=found))
+        rows.append(make_row(method, label, mine, reference=reference, found=found))
     section = Section(
         experiment=experiment.name,
         title=experiment.title,
@@ -48,13 +56,13 @@ def section_of(
         final_goal=report.goal,
         percent=report.percent,
         rows=tuple(rows),
-        part=part_of(card),
+        part=describe_part(card),
     )
-    section = replace(section, rivals=rivals_of(section, runs), ahead=ahead_of(section, runs))
-    return replace(section, notes=notes_of(section, runs), losses=losses_of(section))
+    section = replace(section, rivals=find_rivals(section, runs), ahead=find_better(section, runs))
+    return replace(section, notes=write_findings(section, runs), losses=find_losses(section))
 
 
-def row_of(
+def make_row(
     method: Method,
     label: str,
     outcomes: Sequence[Outcome],

@@ -36,9 +36,9 @@ class Grid:
     losses: tuple[str, ...] = ()
 
 
-def grid_of(section: Section) -> Grid:
+def make_grid(section: Section) -> Grid:
     """The grid of a section: a line a method, the paper's figures to the right where it has any."""
-    unit = number_text.unit_of(section)
+    unit = number_text.choose_unit(section)
     with_paper = any(row.paper is not None for row in section.rows)
     head: tuple[str, ...] = (
         "approach",
@@ -217,7 +217,7 @@ def grids(sections: Sequence[Section]) -> list[tuple[Section, Grid]]:
     for experiment, group in groupby(sections, key=lambda section: section.experiment):
         members = list(group)
         if experiment != "lcbench":
-            drawn += [(section, grid_of(section)) for section in members]
+            drawn += [(section, make_grid(section)) for section in members]
             continue
         for protocol in dict.fromkeys(section.protocol for section in members):
             same = [section for section in members if section.protocol == protocol]

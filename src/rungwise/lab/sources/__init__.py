@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 
 from rungwise.benchmarks.catalog import data_folder
-from rungwise.errors import InvalidArgumentError, TableError, Told
+from rungwise.errors import InvalidArgumentError, TableError, Words
 from rungwise.lab.sources.conversion import Progress
 from rungwise.lab.sources.detect import recognise
 from rungwise.lab.sources.download import KNOWN, FetchError, Known, fetch
@@ -57,15 +57,15 @@ def convert(
         ]
     except MemoryError:
         rule = "this machine has too little memory for it"
-        raise TableError(str(source), Told("too large"), rule) from None
+        raise TableError(str(source), Words("too large"), rule) from None
     except InvalidArgumentError as error:
         if str(source) in str(error):
             raise
-        told = Told(f"a source whose {error.argument} is {error.value!r}"[:200])
+        told = Words(f"a source whose {error.argument} is {error.value!r}"[:200])
         raise TableError(str(source), told, error.rule) from error
     try:
         return [benchmark.install(folder) for benchmark in made]
     except OSError as error:
         raise TableError(
-            str(folder), Told("no folder to write to"), f"the system says: {error}"
+            str(folder), Words("no folder to write to"), f"the system says: {error}"
         ) from error

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rungwise.benchmarks import store
 from rungwise.benchmarks.card import Card
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 
 Floats = NDArray[np.floating[Any]]
 Progress = Callable[[int, int], None]
@@ -30,7 +30,7 @@ _BOUND = f"no number may be beyond ±{LARGEST:g}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class ConvertedBenchmark:
     """A benchmark that was read from its source, and is not yet written.
 
     Attributes:
@@ -55,7 +55,7 @@ class Made:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.values).any():
-            found = Told(f"{self.card.name} without a single finite value")
+            found = Words(f"{self.card.name} without a single finite value")
             raise TableError("benchmark", found, "no study could be made on it")
 
     def install(self, folder: Path) -> str:
@@ -89,7 +89,7 @@ def left_out(names: Iterable[str]) -> list[str]:
     return [f"left out, since they have no value at all: {told}"]
 
 
-def quantum_of(values: Floats, candidates: Iterable[float]) -> float | None:
+def find_quantum(values: Floats, candidates: Iterable[float]) -> float | None:
     """The first candidate of which all values are multiples, but for rounding; None if none is."""
     finite = values[np.isfinite(values)].astype(np.float64)
     for quantum in candidates:
@@ -129,17 +129,17 @@ def floats(items: Any, place: str) -> Floats:
     if items is None:
         return np.empty(0)
     if not isinstance(items, list) or not set(map(type, items)) <= _NUMBERS:
-        raise TableError(place, Told("malformed"), "it must be a list of numbers and nulls")
+        raise TableError(place, Words("malformed"), "it must be a list of numbers and nulls")
     try:
         return bounded(np.array(items, dtype=np.float64), place)  # None becomes NaN
     except OverflowError:  # an integer beyond all floats
-        raise TableError(place, Told("malformed"), _BOUND) from None
+        raise TableError(place, Words("malformed"), _BOUND) from None
 
 
 def bounded(numbers: Floats, place: str) -> Floats:
     """Numbers that can be written, refused here, where it is known where they come from."""
     if (np.isfinite(numbers) & (np.abs(numbers) > LARGEST)).any():
-        raise TableError(place, Told("malformed"), _BOUND)
+        raise TableError(place, Words("malformed"), _BOUND)
     return numbers
 
 
@@ -149,7 +149,7 @@ def within(numbers: Floats, most: float, place: str) -> Floats:
     wrong = (numbers < -slack) | (numbers > most + slack)
     if wrong.any():
         found = float(numbers[wrong].ravel()[0])
-        raise TableError(place, Told(f"{found:g}"), f"it must be from 0 to {most:g}")
+        raise TableError(place, Words(f"{found:g}"), f"it must be from 0 to {most:g}")
     return np.clip(numbers, 0, most)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 from rungwise.lab.sources import lcbench, nats, pd1
-from rungwise.lab.sources.conversion import Made, Progress
+from rungwise.lab.sources.conversion import ConvertedBenchmark, Progress
 from rungwise.lab.sources.source_errors import DAMAGE, damaged
 
-Maker = Callable[[Progress | None, int], Iterator[Made]]
+Maker = Callable[[Progress | None, int], Iterator[ConvertedBenchmark]]
 
 WANTED = (
     "NAS-Bench-201 (the folder NATS-tss-v1_0-3ffb9-simple, its tar file, or the single "
@@ -56,9 +56,9 @@ def recognise(path: Path) -> list[Source]:
         elif path.is_file():
             found = [_file(path)]
         elif path.exists():
-            raise TableError(str(path), Told("a device or pipe"), "it must be a file or folder")
+            raise TableError(str(path), Words("a device or pipe"), "it must be a file or folder")
         else:
-            raise TableError(str(path), Told("missing"), "there must be such a file or folder")
+            raise TableError(str(path), Words("missing"), "there must be such a file or folder")
     except DAMAGE as error:
         raise damaged(path, error) from error
     if not found:
@@ -123,7 +123,7 @@ def _file(path: Path) -> Source:
 def _pickle(path: Path) -> Source:
     if nats.MEMBER.fullmatch(path.name):
         rule = "one is no benchmark: give the folder"
-        raise TableError(str(path), Told("one architecture of NAS-Bench-201"), rule)
+        raise TableError(str(path), Words("one architecture of NAS-Bench-201"), rule)
     with bz2.open(path) as stream:
         if stream.read(1) != b"\x80":
             raise _strange(path)
@@ -195,4 +195,4 @@ def _arrays(folder: Path) -> Source:
 
 
 def _strange(path: Path) -> TableError:
-    return TableError(str(path), Told("nothing that is known here"), f"it must be {WANTED}")
+    return TableError(str(path), Words("nothing that is known here"), f"it must be {WANTED}")

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 from rungwise.lab.sources.source_errors import damaged, malformed
 
 LARGEST_ENTRY = 32 * 2**20
@@ -40,10 +40,10 @@ def entries(
     seen = set()
     for outer in walker.keys():  # noqa: SIM118 - it is no dict
         if outer in seen:
-            raise TableError(name, Told("ambiguous"), f"{outer!r} must be there once")
+            raise TableError(name, Words("ambiguous"), f"{outer!r} must be there once")
         seen.add(outer)
         if len(seen) > MOST_OUTER:
-            raise TableError(name, Told("no data of ours"), f"it has over {MOST_OUTER:,} keys")
+            raise TableError(name, Words("no data of ours"), f"it has over {MOST_OUTER:,} keys")
         if on_outer is not None:
             on_outer(outer)
         for inner in walker.keys():  # noqa: SIM118
@@ -108,7 +108,7 @@ class _Walker:
                     return value
             if len(self._text) - self._here > LARGEST_ENTRY:
                 rule = f"an entry may have at most {LARGEST_ENTRY:,} letters"
-                raise TableError(self._place, Told("malformed, or no data of ours"), rule)
+                raise TableError(self._place, Words("malformed, or no data of ours"), rule)
             self._more(size)
             size *= 2  # so that a long value is not tried too often
 

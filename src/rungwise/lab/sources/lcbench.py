@@ -25,10 +25,10 @@ import numpy as np
 
 from rungwise.benchmarks import archive
 from rungwise.benchmarks.card import Card
-from rungwise.errors import SpaceError, TableError, Told
+from rungwise.errors import SpaceError, TableError, Words
 from rungwise.lab.sources.conversion import (
+    ConvertedBenchmark,
     Floats,
-    Made,
     Progress,
     bounded,
     filled_seconds,
@@ -116,7 +116,7 @@ def read(path: Path, on_progress: Progress | None = None) -> dict[str, DataSet]:
                 place = f"{name}: {dataset!r}, configuration {number!r}"
                 _take(sets[dataset], number, record, place)
                 if count > MOST_RUNS:
-                    raise TableError(place, Told("one too many"), f"{MOST_RUNS:,} are admitted")
+                    raise TableError(place, Words("one too many"), f"{MOST_RUNS:,} are admitted")
     except DAMAGE as error:
         raise damaged(path, error) from error
     return sets
@@ -137,11 +137,11 @@ def _text(
         found = [info for info in archive.infolist() if info.filename in MEMBERS]
         if len(found) != 1:
             rule = f"it must hold {' or '.join(MEMBERS)}, once"
-            raise TableError(str(path), Told("another zip file"), rule)
+            raise TableError(str(path), Words("another zip file"), rule)
         if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # The others unfold all that they are given, which a kilobyte can make gigabytes.
             rule = "it must be stored or deflated"
-            raise TableError(str(path), Told("compressed in another way"), rule)
+            raise TableError(str(path), Words("compressed in another way"), rule)
         with archive.open(found[0]) as stream:
             yield f"{path}: {found[0].filename}", stream
 
@@ -149,17 +149,17 @@ def _text(
 def _take(found: DataSet, number: str, record: Any, place: str) -> None:
     """Put a run to its data set."""
     if not number.isascii() or not number.isdecimal() or len(number) > 9:
-        raise TableError(place, Told("no run of LCBench"), "configurations have numbers")
+        raise TableError(place, Words("no run of LCBench"), "configurations have numbers")
     parts = [record.get(key) if isinstance(record, dict) else None for key in _PARTS]
     if not all(isinstance(part, dict) for part in parts):
         rule = f"it must have the objects {', '.join(map(repr, _PARTS))}"
-        raise TableError(place, Told("no run of LCBench"), rule)
+        raise TableError(place, Words("no run of LCBench"), rule)
     config, results, log = parts
     assert isinstance(config, dict)  # they all are
     assert isinstance(results, dict)
     assert isinstance(log, dict)
     if int(number) in found.runs:
-        raise TableError(place, Told("there twice"), "every configuration has one run")
+        raise TableError(place, Words("there twice"), "every configuration has one run")
     try:
         legal = SPACE.validate({name: config.get(name) for name in SPACE.names})
     except SpaceError:
@@ -167,7 +167,7 @@ def _take(found: DataSet, number: str, record: Any, place: str) -> None:
         return
     if "Train/val_accuracy" not in log:
         rule = "its log must have 'Train/val_accuracy'"
-        raise TableError(place, Told("no run of LCBench"), rule)
+        raise TableError(place, Words("no run of LCBench"), rule)
     where = f"{place}, Train/val_accuracy"
     accuracies = within(floats(log["Train/val_accuracy"], where)[1 : EPOCHS + 1], 100, where)
     clock = floats(log.get("time"), f"{place}, time")[: EPOCHS + 1]
@@ -197,7 +197,7 @@ def _final(results: Mapping[str, Any], log: Mapping[str, Any], place: str) -> fl
     return float(logged[-1]) if len(logged) > 1 else np.nan
 
 
-def make(sets: Mapping[str, DataSet], source: Path) -> Iterator[Made]:
+def make(sets: Mapping[str, DataSet], source: Path) -> Iterator[ConvertedBenchmark]:
     """The benchmarks of the data sets that were read."""
     useful = {
         name: found
@@ -205,12 +205,12 @@ def make(sets: Mapping[str, DataSet], source: Path) -> Iterator[Made]:
         if any(np.isfinite(run.accuracies).any() for run in found.runs.values())
     }
     if not useful:
-        raise TableError(str(source), Told("without runs of LCBench"), "it must hold some")
+        raise TableError(str(source), Words("without runs of LCBench"), "it must hold some")
     for name, found in useful.items():
         yield _benchmark(name, found, left_out(name for name in sets if name not in useful))
 
 
-def _benchmark(name: str, found: DataSet, notes: list[str]) -> Made:
+def _benchmark(name: str, found: DataSet, notes: list[str]) -> ConvertedBenchmark:
     numbers = sorted(found.runs)
     runs = [found.runs[number] for number in numbers]
     values = padded([run.accuracies for run in runs])
@@ -238,7 +238,7 @@ def _benchmark(name: str, found: DataSet, notes: list[str]) -> Made:
             "runs_without_a_test_accuracy": int((~np.isfinite(final)).sum()),
         },
     )
-    return Made(
+    return ConvertedBenchmark(
         card=card,
         values=values[None],
         seconds=slim(seconds[None]),
@@ -276,7 +276,7 @@ ARRAYS = ("lcbench_val_cross_entropy_curves.npz", "lcbench_final.npz")
 """The files of the arrays."""
 
 
-def make_from_arrays(folder: Path) -> Iterator[Made]:
+def make_from_arrays(folder: Path) -> Iterator[ConvertedBenchmark]:
     """The benchmarks of the arrays in a folder; without the second file no final figure is told."""
     path, final_path = (folder / name for name in ARRAYS)
     needed = ("val_cross_entropy", "dataset_names", "config_names", "configs")
@@ -289,24 +289,26 @@ def make_from_arrays(folder: Path) -> Iterator[Made]:
     many = (len(sets), len(configs))
     if curves.dtype.kind != "f" or curves.shape[:-1] != many or 0 in many or curves.shape[2] < 2:
         rule = f"its curves must be of {many[0]} data sets and {many[1]} configurations"
-        raise TableError(str(path), Told(f"{curves.dtype} of shape {curves.shape}"), rule)
+        raise TableError(str(path), Words(f"{curves.dtype} of shape {curves.shape}"), rule)
     bounded(curves, str(path))
     if len(set(sets)) < len(sets):
-        raise TableError(str(path), Told("ambiguous"), "the names of its data sets must differ")
+        raise TableError(str(path), Words("ambiguous"), "the names of its data sets must differ")
     finals = None
     if final_path.is_file():
         (finals,) = _arrays(final_path, ("final_test_accuracy",))
         if finals.dtype.kind not in "iuf" or finals.shape != many:
             rule = f"it must be of shape {many}, as {path.name}"
-            raise TableError(str(final_path), Told(f"{finals.dtype} of shape {finals.shape}"), rule)
+            raise TableError(
+                str(final_path), Words(f"{finals.dtype} of shape {finals.shape}"), rule
+            )
         finals = within(finals, 100, f"{final_path}: final_test_accuracy")
     values = curves[:, :, 1 : EPOCHS + 1]
     known = np.isfinite(values).any(axis=(1, 2))
     if not known.any():
-        raise TableError(str(path), Told("without a value"), "one at least must be finite")
+        raise TableError(str(path), Words("without a value"), "one at least must be finite")
     notes = left_out(name for name, there in zip(sets, known, strict=True) if not there)
     for number in np.flatnonzero(known):
-        yield Made(
+        yield ConvertedBenchmark(
             card=_array_card(sets[number], notes, tested=finals is not None),
             values=values[number : number + 1],
             seconds=np.array(1.0),
@@ -342,7 +344,7 @@ def _configs(rows: Any, columns: Iterable[str], path: Path) -> list[dict[str, An
     whole = {"batch_size", "num_layers", "max_units"}
     plain = rows.ndim == 2 and rows.dtype.kind in "iuf" and np.isfinite(rows).all()
     if sorted(names) != sorted(SPACE.names) or not plain or rows.shape[1] != len(names):
-        raise TableError(str(path), Told("of another form"), f"it must have {sorted(SPACE.names)}")
+        raise TableError(str(path), Words("of another form"), f"it must have {sorted(SPACE.names)}")
     configs = [
         {
             name: int(value) if name in whole else float(value)
@@ -353,13 +355,13 @@ def _configs(rows: Any, columns: Iterable[str], path: Path) -> list[dict[str, An
     try:
         return [dict(SPACE.validate(config)) for config in configs]
     except SpaceError as error:
-        found = Told("of another space")
+        found = Words("of another space")
         raise TableError(str(path), found, f"{error}".rstrip(".")) from None
 
 
 def _texts(array: Any, path: Path) -> list[str]:
     if array.ndim != 1 or array.dtype.kind != "U":
-        raise TableError(str(path), Told("of another form"), "its names must be a list of texts")
+        raise TableError(str(path), Words("of another form"), "its names must be a list of texts")
     return [str(text) for text in array]
 
 
@@ -369,5 +371,5 @@ def _arrays(path: Path, names: Iterable[str]) -> list[Any]:
     missing = sorted(set(names) - set(found))
     if missing:
         rule = f"it must have the arrays {missing}"
-        raise TableError(str(path), Told(f"of {sorted(found)}"), rule)
+        raise TableError(str(path), Words(f"of {sorted(found)}"), rule)
     return [found[name] for name in names]

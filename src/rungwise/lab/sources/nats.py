@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from rungwise import process_pools
 from rungwise.benchmarks.card import Card
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 from rungwise.lab.sources import unpickling
 from rungwise.lab.sources.conversion import (
-    Made,
+    ConvertedBenchmark,
     Progress,
+    find_quantum,
     left_out,
-    quantum_of,
     slim,
     today,
 )
@@ -111,7 +111,7 @@ def read_folder(
             workers, mp_context=process_pools.fresh(), initializer=process_pools.die_with_parent
         ) as pool:
             try:
-                with process_pools.deaf_children():
+                with process_pools.ignoring_interrupts():
                     answers = pool.map(_there, paths, chunksize=8)
                 yield from _told(map(_here, answers), len(paths), on_progress)
             except BrokenProcessPool as error:
@@ -137,7 +137,7 @@ def _here(answer: Answer) -> Architecture:
     found, wrong = answer
     if found is None:
         argument, value, rule = wrong or ("source", "lost", "it must be read")
-        raise TableError(argument, Told(value), rule)
+        raise TableError(argument, Words(value), rule)
     return found
 
 
@@ -183,7 +183,7 @@ def read_single(path: Path, on_progress: Progress | None = None) -> Iterator[Arc
                     return None
                 seen += 1
                 if seen > TOTAL:
-                    raise TableError(str(path), Told("of too many"), f"there are {TOTAL:,}")
+                    raise TableError(str(path), Words("of too many"), f"there are {TOTAL:,}")
                 if on_progress is not None:
                     on_progress(raw.tell() >> 20, size >> 20)
                 return reduced(record, path)
@@ -193,14 +193,14 @@ def read_single(path: Path, on_progress: Progress | None = None) -> Iterator[Arc
         raise damaged(path, error) from error
     infos = whole.get("arch2infos") if isinstance(whole, dict) else None
     if not isinstance(infos, dict) or not infos:
-        found = Told("a pickle of something else")
+        found = Words("a pickle of something else")
         raise TableError(str(path), found, "it must have a dict 'arch2infos' of architectures")
     for key, found in infos.items():
         if not isinstance(found, Architecture):
-            raise TableError(str(path), Told("incomplete"), f"{key!r} must be an architecture")
+            raise TableError(str(path), Words("incomplete"), f"{key!r} must be an architecture")
         if type(key) is not int or key != found.index:
             rule = f"architecture {found.index} must not stand at {key!r}"
-            raise TableError(str(path), Told("in disorder"), rule)
+            raise TableError(str(path), Words("in disorder"), rule)
         yield found
 
 
@@ -209,11 +209,11 @@ def _member(file: Any, name: str | Path) -> Architecture:
     with bz2.open(file) as stream:
         record = unpickling.load(stream, name)
     if not _is_record(record):
-        raise TableError(str(name), Told("a pickle of something else"), _RECORD)
+        raise TableError(str(name), Words("a pickle of something else"), _RECORD)
     found = reduced(record, name)
     number = MEMBER.fullmatch(str(name).replace("\\", "/").rpartition("/")[2])
     if number is None or int(number[1]) != found.index:
-        raise TableError(str(name), Told(f"architecture {found.index}"), "its name says otherwise")
+        raise TableError(str(name), Words(f"architecture {found.index}"), "its name says otherwise")
     return found
 
 
@@ -231,12 +231,12 @@ def reduced(record: Mapping[str, Any], name: str | Path) -> Architecture:
     long = record["200"]
     index, text, results = (long.get(key) for key in ("arch_index", "arch_str", "all_results"))
     if type(index) is not int or not 0 <= index < TOTAL:
-        raise TableError(str(name), Told(f"architecture {index!r}"[:80]), f"there are {TOTAL:,}")
+        raise TableError(str(name), Words(f"architecture {index!r}"[:80]), f"there are {TOTAL:,}")
     if not isinstance(text, str) or _TEXT.fullmatch(text) is None:
-        found = Told(f"architecture {index}")
+        found = Words(f"architecture {index}")
         raise TableError(str(name), found, "its text must tell an operation for each of six edges")
     if not isinstance(results, dict):
-        raise TableError(str(name), Told(f"architecture {index}"), _RECORD)
+        raise TableError(str(name), Words(f"architecture {index}"), _RECORD)
     shape = (len(_DATASETS), len(SEEDS), EPOCHS)
     accuracies, seconds = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
     for d, (dataset, _, _) in enumerate(_DATASETS.values()):
@@ -257,17 +257,17 @@ def _curves(result: Any, place: str) -> tuple[NDArray[np.float64], NDArray[np.fl
     except LookupError:
         return None
     except TypeError:
-        raise TableError(place, Told("malformed"), "its curves must be dicts") from None
+        raise TableError(place, Words("malformed"), "its curves must be dicts") from None
     if not set(map(type, (*accuracies, *training, *evaluation))) <= _NUMBERS:
-        raise TableError(place, Told("malformed"), "its curves must be of numbers")
+        raise TableError(place, Words("malformed"), "its curves must be of numbers")
     percent = np.array(accuracies, dtype=np.float64)
     times = np.array([training, evaluation], dtype=np.float64)
     if np.isnan(percent).any():
         return None  # a run without a result is none
     if not ((percent >= 0) & (percent <= 100)).all():
-        raise TableError(place, Told("malformed"), "an accuracy must be from 0 to 100")
+        raise TableError(place, Words("malformed"), "an accuracy must be from 0 to 100")
     if not (np.isfinite(times) & (times >= 0) & (times < 1e9)).all():
-        raise TableError(place, Told("malformed"), "an epoch must take a finite, positive time")
+        raise TableError(place, Words("malformed"), "an epoch must take a finite, positive time")
     return percent, times.sum(axis=0)
 
 
@@ -283,26 +283,26 @@ def _told(
 # -- making ------------------------------------------------------------------------------------
 
 
-def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Made]:
+def make(architectures: Iterable[Architecture], source: Path) -> Iterator[ConvertedBenchmark]:
     """The three benchmarks of what was read."""
     rows: dict[int, Architecture] = {}
     for architecture in architectures:
         if architecture.index in rows:
             rule = f"architecture {architecture.index} must be there only once"
-            raise TableError(str(source), Told("ambiguous"), rule)
+            raise TableError(str(source), Words("ambiguous"), rule)
         rows[architecture.index] = architecture
     if not rows:
         rule = "it must hold architectures, as 000000.pickle.pbz2"
-        raise TableError(str(source), Told("empty"), rule)
+        raise TableError(str(source), Words("empty"), rule)
     ordered = [rows[index] for index in sorted(rows)]
     texts: dict[str, int] = {}
     for row in ordered:
         if texts.setdefault(row.text, row.index) != row.index:
             rule = f"architectures {texts[row.text]} and {row.index} must differ in their texts"
-            raise TableError(str(source), Told("ambiguous"), rule)
+            raise TableError(str(source), Words("ambiguous"), rule)
     if not any(np.isfinite(row.accuracies).any() for row in ordered):
         rule = f"one run at least must have all {EPOCHS} epochs on ori-test"
-        raise TableError(str(source), Told("without results"), rule)
+        raise TableError(str(source), Words("without results"), rule)
     lost = [
         name
         for number, name in enumerate(_DATASETS)
@@ -313,7 +313,9 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Made]:
             yield _benchmark(ordered, number, name, left_out(lost))
 
 
-def _benchmark(rows: list[Architecture], number: int, name: str, notes: list[str]) -> Made:
+def _benchmark(
+    rows: list[Architecture], number: int, name: str, notes: list[str]
+) -> ConvertedBenchmark:
     """The benchmark of one data set, which an architecture at least was trained on."""
     dataset, title, images = _DATASETS[name]
     kept = [row for row in rows if np.isfinite(row.accuracies[number]).any()]
@@ -356,14 +358,14 @@ def _benchmark(rows: list[Architecture], number: int, name: str, notes: list[str
         },
         space=SPACE.to_json(),
     )
-    return Made(
+    return ConvertedBenchmark(
         card=card,
         values=values,
         seconds=slim(seconds),
-        configs=[config_of(row.text) for row in kept],
+        configs=[parse_architecture(row.text) for row in kept],
         names=[row.text for row in kept],
         # The mean of two accuracies lies between two multiples of one image.
-        quantum=quantum_of(values, [1 / images, 1 / (2 * images)]),
+        quantum=find_quantum(values, [1 / images, 1 / (2 * images)]),
     )
 
 
@@ -381,11 +383,11 @@ def _imputed(curves: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(missing, mean[None], full)
 
 
-def config_of(text: str) -> dict[str, str]:
+def parse_architecture(text: str) -> dict[str, str]:
     """The configuration of an architecture's text.
 
     Example:
-        >>> found = config_of("|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|")
+        >>> found = parse_architecture("|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|")
         >>> found["edge_0_to_3"]
         'skip_connect'
     """

@@ -19,10 +19,10 @@ from typing import IO, Any
 import numpy as np
 
 from rungwise.benchmarks.card import Card
-from rungwise.errors import SpaceError, TableError, Told
+from rungwise.errors import SpaceError, TableError, Words
 from rungwise.lab.sources.conversion import (
+    ConvertedBenchmark,
     Floats,
-    Made,
     Progress,
     filled_seconds,
     floats,
@@ -166,7 +166,7 @@ def streams_of_tar(path: Path, on_progress: Progress | None) -> Iterator[Stream]
                     continue  # a README, the first phase, or a path that leads elsewhere
                 if not member.isreg() or found[1] in seen:
                     rule = f"{member.name} must be there once, as a plain file"
-                    raise TableError(str(path), Told("a suspicious archive"), rule)
+                    raise TableError(str(path), Words("a suspicious archive"), rule)
                 seen.add(found[1])
                 file = tar.extractfile(member)
                 assert file is not None  # it is a regular file
@@ -188,7 +188,7 @@ def read(streams: Iterable[Stream]) -> tuple[list[Task], list[str]]:
                 held += _take(record, f"{name}, line {number}", tasks)
                 if held > MOST_VALUES:
                     rule = f"its curves must have at most {MOST_VALUES:,} values"
-                    raise TableError(name, Told("no file of PD1"), rule)
+                    raise TableError(name, Words("no file of PD1"), rule)
         except DAMAGE as error:
             if isinstance(error, TableError):
                 raise  # with itself as its cause it would keep the file open
@@ -203,7 +203,7 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
             return
         if len(line) > LARGEST_PIECE:
             rule = f"line {number} must have at most {LARGEST_PIECE:,} bytes"
-            raise TableError(name, Told("no file of PD1"), rule)
+            raise TableError(name, Words("no file of PD1"), rule)
         if line.isspace():
             continue
         try:
@@ -211,9 +211,9 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
         except (ValueError, RecursionError) as error:
             raise malformed(f"{name}, line {number}", error) from None
         if not isinstance(record, dict):
-            raise TableError(name, Told("no file of PD1"), f"line {number} must be a JSON object")
+            raise TableError(name, Words("no file of PD1"), f"line {number} must be a JSON object")
         yield number, record
-    raise TableError(name, Told("no file of PD1"), f"it must have at most {MOST_RUNS:,} lines")
+    raise TableError(name, Words("no file of PD1"), f"it must have at most {MOST_RUNS:,} lines")
 
 
 def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
@@ -221,12 +221,12 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
     dataset, model = record.get("dataset"), record.get("model")
     batch, activation = record.get("hps.batch_size"), record.get("hps.activation_fn")
     if not isinstance(dataset, str) or not isinstance(model, str):
-        raise TableError(place, Told("no run of PD1"), "it must tell its dataset and model")
+        raise TableError(place, Words("no run of PD1"), "it must tell its dataset and model")
     if isinstance(batch, float) and batch.is_integer():
         batch = int(batch)  # pandas writes a column with gaps as floats
     if type(batch) is not int or batch < 1 or not isinstance(activation, (str, type(None))):
         rule = "it must tell its batch size, and its activation or null"
-        raise TableError(place, Told("no run of PD1"), rule)
+        raise TableError(place, Words("no run of PD1"), rule)
     found = Task(dataset, model, activation, batch)
     task = tasks.setdefault(found.called, found)
     try:
@@ -255,7 +255,7 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
 # -- making ------------------------------------------------------------------------------------
 
 
-def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[Made]:
+def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[ConvertedBenchmark]:
     """The benchmarks of the tasks that were read."""
     parts = sorted(set(kinds))
     useful: list[Task] = []
@@ -265,21 +265,21 @@ def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[
         (useful if known else useless).append(task)
     if not useful:
         rule = "it must hold pd1_matched_phase1_results.jsonl.gz and the same unmatched, with runs"
-        raise TableError(str(source), Told("without runs of PD1"), rule)
+        raise TableError(str(source), Words("without runs of PD1"), rule)
     if sum(max(len(run.errors) for run in t.runs.values()) * len(t.runs) for t in useful) > (
         MOST_VALUES
     ):
         rule = f"its tasks must have at most {MOST_VALUES:,} values"
-        raise TableError(str(source), Told("no source of PD1"), rule)
+        raise TableError(str(source), Words("no source of PD1"), rule)
     by_name = {task.name: task for task in useful}
     if len(by_name) < len(useful):
         rule = f"the names of its {len(useful)} tasks must differ"
-        raise TableError(str(source), Told("ambiguous"), rule)
+        raise TableError(str(source), Words("ambiguous"), rule)
     for name in sorted(by_name):
         yield _benchmark(by_name[name], parts, left_out(sorted(task.called for task in useless)))
 
 
-def _benchmark(task: Task, parts: list[str], notes: list[str]) -> Made:
+def _benchmark(task: Task, parts: list[str], notes: list[str]) -> ConvertedBenchmark:
     runs = list(task.runs.values())
     values = 1 - padded([run.errors for run in runs])
     width = values.shape[1]
@@ -331,7 +331,7 @@ def _benchmark(task: Task, parts: list[str], notes: list[str]) -> Made:
         },
         space=SPACE.to_json(),
     )
-    return Made(
+    return ConvertedBenchmark(
         card=card,
         values=values[None],
         seconds=slim(seconds[None]),

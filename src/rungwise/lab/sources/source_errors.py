@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 
 DAMAGE = (
     EOFError,
@@ -31,10 +31,10 @@ def damaged(name: str | Path, cause: object) -> TableError:
     if isinstance(cause, TableError):
         return cause
     if isinstance(cause, FileNotFoundError):
-        return TableError(str(name), Told("missing"), "there must be such a file or folder")
+        return TableError(str(name), Words("missing"), "there must be such a file or folder")
     told = str(cause).rstrip(".") or type(cause).__name__
     return TableError(
-        str(name), Told("damaged or cut short"), f"it must be whole ({told}): get it again"
+        str(name), Words("damaged or cut short"), f"it must be whole ({told}): get it again"
     )
 
 
@@ -52,4 +52,4 @@ def malformed(place: str, cause: Exception, before: int = 0) -> TableError:
         return damaged(place, f"byte {before + cause.start + 1:,} is no UTF-8")
     deep = isinstance(cause, RecursionError)  # else an integer is too long for Python
     rule = "be nested that deeply" if deep else "be an integer of that many digits"
-    return TableError(place, Told("no data of ours"), f"no value in it may {rule}")
+    return TableError(place, Words("no data of ours"), f"no value in it may {rule}")

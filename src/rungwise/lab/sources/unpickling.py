@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from rungwise.errors import TableError, Told
+from rungwise.errors import TableError, Words
 from rungwise.lab.sources.bounded_reader import Readable, Supply
 from rungwise.lab.sources.pickle_allowlist import (
     ADMITTED,
@@ -89,7 +89,7 @@ def load(
     try:
         return machine.run()
     except Refused as refused:
-        raise TableError(str(name), Told(refused.found), refused.rule) from None
+        raise TableError(str(name), Words(refused.found), refused.rule) from None
     except (IndexError, struct.error) as error:
         cause = "it ends too early, or is no pickle of protocol 2 to 5"
         raise damaged(name, cause) from error

@@ -95,7 +95,9 @@ def logged(searcher, initial=()):
 @pytest.mark.parametrize("initial", [(), ({"x": 0.5, "k": 3}, {"x": 0.1, "k": 7})])
 def test_a_log_cut_anywhere_goes_on_with_the_same_proposals(initial):
     asked, entries = logged(Curious(), initial)
-    draws = [n for n, (_, d) in enumerate(entries) if type(d).__name__ == "Run" and not d.job.start]
+    draws = [
+        n for n, (_, d) in enumerate(entries) if type(d).__name__ == "StartJob" and not d.job.start
+    ]
     assert len(draws) == 20
     for cut in range(0, len(entries), 7):
         engine = replay(asked, entries[:cut])
@@ -107,7 +109,7 @@ def test_a_log_cut_anywhere_goes_on_with_the_same_proposals(initial):
 def test_the_proposals_depend_on_what_is_shown():
     """Or the test above would prove nothing."""
     late, early = (
-        [d.job.config for _, d in logged(searcher)[1] if type(d).__name__ == "Run"]
+        [d.job.config for _, d in logged(searcher)[1] if type(d).__name__ == "StartJob"]
         for searcher in (Hasty(), Curious())
     )
     assert late != early
