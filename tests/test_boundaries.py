@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import rungwise
 
 ROOT = Path(rungwise.__file__).parent
@@ -65,22 +63,28 @@ def dotted(node):
     return node.id if isinstance(node, ast.Name) else "?"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_pure_files_import_nothing_that_acts(path):
-    for name in imports_of(ast.parse(path.read_text(encoding="utf-8"))):
+def in_all_files(find):
+    """What a search finds in any pure file, each with its file."""
+    trees = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in FILES)
+    return [(path, one) for path, tree in trees for one in find(tree)]
+
+
+def test_pure_files_import_nothing_that_acts():
+    for path, name in in_all_files(imports_of):
         first, *rest = name.split(".")
         if first == "rungwise":
-            assert not rest or rest[0] in (*PURE, "errors"), f"{path.name} imports {name}"
+            assert not rest or rest[0] in (*PURE, "errors", "validation"), (
+                f"{path.name} imports {name}"
+            )
         else:
             assert first in ALLOWED, f"{path.name} imports {name}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_pure_files_use_no_global_randomness_nor_io(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def test_pure_files_use_no_global_randomness_nor_io():
+    for path, node in in_all_files(ast.walk):
         if isinstance(node, ast.Call):
             name = dotted(node.func)
-            in_hash = name == "hash" and path.name == "space.py"  # its own __hash__ of a text
+            in_hash = name == "hash" and path.name == "space.py"  # of its own text
             assert name not in FORBIDDEN_CALLS or in_hash, f"{path.name} calls {name}"
             if name.startswith(("np.random.", "numpy.random.")):
                 assert name.endswith((".default_rng", ".Generator", ".RandomState")), name
@@ -125,7 +129,7 @@ def test_formatting_is_a_leaf():
     """Whoever prints anything imports it, so it imports nothing of rungwise itself."""
     tree = ast.parse((ROOT / "formatting.py").read_text(encoding="utf-8"))
     ours = {name for name in imports_of(tree) if name.startswith("rungwise")}
-    assert ours <= {"rungwise.errors"}
+    assert ours <= {"rungwise.errors", "rungwise.validation"}
 
 
 def test_json_is_read_and_written_by_codecs_in_pairs():

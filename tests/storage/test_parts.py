@@ -184,12 +184,12 @@ def test_a_retraining_needs_a_study_that_was_begun(path):
     """A log without a study has no parts: the first that is begun is its own."""
     with SqliteLog(path) as log:
         with pytest.raises(InvalidArgumentError, match="no study has been begun"):
-            log.study_of(1)
+            log.read_study(1)
         assert log.begin_part(STUDY) == 0
         assert log.begin_part(FIRST) == 1
         with pytest.raises(InvalidArgumentError, match="holds a study already"):
             log.begin(STUDY)
-        assert (log.study, log.study_of(1)) == (STUDY, FIRST)
+        assert (log.study, log.read_study(1)) == (STUDY, FIRST)
 
 
 # -- failures ----------------------------------------------------------------------------------
