@@ -9,7 +9,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.policy import HALTED, LONGEST_STEP, REASON, Answer, Policy, Rules
+from rungwise.policy import HALTED, LONGEST_STEP, REASON, WORKER_FAULTS, Answer, Policy, Rules
 
 
 class Scene:
@@ -199,6 +199,42 @@ def test_halted_jobs_are_lost_unless_settled(message, settled, kind):
     assert scene.says(report(resource=2)) == Answer(0, go_on=False)
     assert type(scene.says(message)) is kind
     assert (scene.failures, scene.notices) == ([], [])
+
+
+def test_a_trial_that_loses_worker_after_worker_is_at_fault_in_the_end():
+    scene = Scene(rules=Rules(retries=1))
+    job = scene.engine.jobs[0]
+    lost = messages.Crashed(0, "the node is gone", fault="worker")
+    for _ in range(WORKER_FAULTS):
+        assert isinstance(scene.says(lost), JobLost)
+        scene.policy.started(job)
+    assert (len(scene.notices), scene.failures) == (WORKER_FAULTS, [])
+    assert isinstance(scene.says(lost), JobLost)  # its retry
+    scene.policy.started(job)
+    assert scene.says(lost) == JobFailed(0, "the node is gone", 5.0)
+    assert [again for _, again in scene.failures] == [True, False]
+
+
+def test_a_trial_that_gets_further_may_lose_workers_again():
+    scene = Scene(rules=Rules(retries=0))
+    job = scene.engine.jobs[0]
+    for resource in (1, 2):
+        for _ in range(WORKER_FAULTS):
+            lost = messages.Crashed(0, "the node is gone", fault="worker")
+            assert isinstance(scene.says(lost), JobLost)
+            scene.policy.started(job)
+        scene.says(report(resource=resource))
+    assert scene.failures == []
+
+
+def test_what_fails_while_the_study_is_leaving_is_issued_again():
+    """A Ctrl-C on a terminal reaches what trials have started as well."""
+    scene = Scene(rules=Rules(retries=0))
+    scene.policy.recall()
+    crashed = messages.Crashed(0, "the script was ended by SIGINT")
+    assert scene.says(crashed) == JobLost(0, 5.0)
+    assert scene.failures == []
+    assert "ended by SIGINT" in scene.notices[0]
 
 
 # -- time --------------------------------------------------------------------------------------

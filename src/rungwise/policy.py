@@ -33,6 +33,12 @@ time that the tuner slept is not the trials' fault.
 CHECK_EVERY = 0.25
 """Seconds between two looks for jobs that have hung."""
 
+WORKER_FAULTS = 10
+"""So many times in a row a trial may lose its worker for free, without getting any further.
+
+Then it may well be the trial that takes its worker down, and the next time counts as a failure.
+"""
+
 HALTED = "it was halted"
 
 
@@ -107,6 +113,7 @@ class Policy:
         self._rules = rules = Rules() if rules is None else rules
         self.watches_time = rules.trial_timeout is not None or rules.report_timeout is not None
         self._attempts = Counter(attempts)
+        self._lost_workers: Counter[int] = Counter()  # by trial, since it last got further
         self._on_failure = on_failure
         self._on_notice = on_notice
         self._work: dict[int, _Work] = {}
@@ -207,8 +214,9 @@ class Policy:
             # Ground covered by an earlier job (no checkpoint): nothing new, nothing to log.
             work.recalled = self._recalled
             return Answer(message.job, go_on=not self._recalled)
-        if self._attempts:  # it got further: what failed before was overcome
+        if self._attempts or self._lost_workers:  # it got further: what failed was overcome
             self._attempts.pop(work.job.trial, None)
+            self._lost_workers.pop(work.job.trial, None)
         return Reported(message.job, message.resource, message.value, now, 0.0, message.metrics)
 
     def _ended(self, message: messages.Ended, now: float) -> Fact | None:
@@ -230,7 +238,7 @@ class Policy:
             return JobEnded(message.job, now) if work.settled else JobLost(message.job, now)
         if work.leaving is not None:
             message.reason = work.leaving
-        elif message.fault == "worker":
+        elif message.fault == "worker" and self._is_free(work.job.trial):
             self._on_notice(
                 f"trial {work.job.trial}: {message.reason}; its job is issued again, which costs "
                 f"no retry"
@@ -238,10 +246,17 @@ class Policy:
             return JobEnded(message.job, now) if work.settled else JobLost(message.job, now)
         return self._failed(work, message, now)
 
+    def _is_free(self, trial: int) -> bool:
+        """Whether losing a worker once more costs the trial no retry."""
+        self._lost_workers[trial] += 1
+        return self._lost_workers[trial] <= WORKER_FAULTS
+
     def _failed(self, work: _Work, message: messages.Crashed, now: float) -> Fact:
         job, reason = work.job, legible(message.reason, REASON)
-        if work.settled or work.recalled:
-            # It had been told to leave: whatever went wrong afterwards, its report stands.
+        if work.settled or self._recalled:
+            # It was leaving: whatever went wrong then, its report stands. A Ctrl-C may also have
+            # reached what it started itself (a program, data loaders), which is no fault of its
+            # own; an error that is comes back when the study is resumed.
             self._on_notice(f"trial {job.trial}, after its last report of the job: {reason}")
             return JobEnded(job.id, now) if work.settled else JobLost(job.id, now)
         trace = legible(message.trace, TRACE)

@@ -265,6 +265,7 @@ OF_TRAINING = [
     (ForgetsTraces, "test_a_job_that_fails_says_why", ("1 / 0", "ZeroDivisionError")),
     (AnswersYes, "test_a_loop_of_ones_own_is_unwound", ()),
     (NeverUnwinds, "test_a_job_asked_to_leave_is_unwound_whatever_it_does", ()),
+    (NeverUnwinds, "test_halted_jobs_leave_at_once_and_are_lost", ()),
     (WaitsForTheUnwilling, "test_a_job_that_does_not_leave_is_given_up", ()),
     (SleepsThroughWakes, "test_waking_makes_poll_return", ()),
     (StartsItsOwnClock, "test_the_clock_goes_on_where_the_study_stood", ()),

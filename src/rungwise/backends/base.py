@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from rungwise.backends.messages import Message
 from rungwise.checkpoints import CheckpointStore
+from rungwise.options import make_count_check, option
 from rungwise.run import Assignment
 
 TICK = 0.25
@@ -151,6 +152,21 @@ class BackendRecipe(Protocol):
     def single(self) -> BackendRecipe:
         """The same for one job at a time, which may have what was shared among several."""
         ...
+
+
+def workers_option(auto: str) -> Any:
+    """The option that every backend calls ``workers``.
+
+    Args:
+        auto: what ``"auto"`` means there.
+    """
+    return option(
+        "auto",
+        text=f'number of configurations trained at the same time; "auto": {auto}.',
+        check=make_count_check(1, "auto"),
+        kind=int,
+        words=("auto",),
+    )
 
 
 def make_assignment(job: Any, **more: Any) -> Assignment:

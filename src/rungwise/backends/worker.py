@@ -185,6 +185,7 @@ class Stopper:
         self._thread = threading.get_ident()
         self._signals = threading.current_thread() is threading.main_thread()
         self.job: int | None = None  # the job that can be unwound
+        self._meant: int | None = None  # the job that the watching thread has sent its signal for
         self.listen()
         threading.Thread(target=self._watch, name="rungwise-leave", daemon=True).start()
 
@@ -195,7 +196,9 @@ class Stopper:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self.job is not None:  # else the job it was meant for has left
+        meant, self._meant = self._meant, None
+        # Else the job it was meant for has left; the next one may have begun.
+        if self.job is not None and meant in (None, self.job):
             self.job = None
             raise Unwound
 
@@ -206,6 +209,7 @@ class Stopper:
             if job is None or self._line.hearing or not self._line.is_asked_to_leave(job):
                 continue
             if self._signals:
+                self._meant = job
                 signal.pthread_kill(self._thread, UNWIND)
             elif self.job == job:
                 self.job = None

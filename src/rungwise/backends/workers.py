@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import selectors
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -35,7 +36,10 @@ START_LIMIT = 60.0
 """Seconds after which a worker that is still not ready is reported."""
 
 FAILED_STARTS = 3
-"""So many times the number of workers die in a row, none with a job: the study gives up."""
+"""So many times the number of workers die in a row before they are ready: the study gives up."""
+
+PAUSES = (0.0, 0.25, 1.0, 4.0, 15.0, 60.0)
+"""Seconds before a worker is replaced that died idle, by how many died so before it in its slot."""
 
 TAIL = 16 * 1024
 """How many of the last bytes of output are kept of a job, for the record of its failure."""
@@ -131,6 +135,8 @@ class WorkerBackend:
         self._function = function
         self._setup = {**setup, "store": workplace.store.to_json(), "function": len(function)}
         self._failed_starts = 0
+        self._idle_deaths: Counter[int] = Counter()  # by slot, since it last had a job
+        self._due: dict[int, float] = {}  # when an empty slot gets its next worker
         self._said: list[Message] = []
         self._workers: list[Worker] = []
         self._by_job: dict[int, Worker] = {}
@@ -187,24 +193,28 @@ class WorkerBackend:
         for key, events in ready:
             if key.data is None:
                 self._woken_up(key.fd)
-                continue
-            worker, is_line = key.data
-            if worker not in self._workers:
-                continue  # removed a moment ago
-            if not is_line:
-                if not self._read_output(worker):
-                    self._selector.unregister(key.fd)  # it has closed its output
-                continue
-            if events & selectors.EVENT_WRITE:
-                self._flush(worker, worker.line)
-            if events & selectors.EVENT_READ:
-                self._receive(worker, worker.line)
+            elif key.data[0] in self._workers:  # else it was removed because of an earlier key
+                self._attend(key, events)
+        if self._due:
+            self._launch_due()
         if self._now - self._checked >= TICK or any(w.deadline is not None for w in self._workers):
             self._checked = self._now
             for worker in list(self._workers):
                 self._look_after(worker)
         said, self._said = self._said, []
         return said
+
+    def _attend(self, key: selectors.SelectorKey, events: int) -> None:
+        """Read from a worker, or send it what waits."""
+        worker, is_line = key.data
+        if not is_line:
+            if not self._read_output(worker):
+                self._selector.unregister(key.fileobj)  # it has closed its output
+            return
+        if events & selectors.EVENT_WRITE:
+            self._flush(worker, worker.line)
+        if events & selectors.EVENT_READ:
+            self._receive(worker, worker.line)
 
     def _woken_up(self, descriptor: int) -> None:
         if descriptor == self._wake:
@@ -219,7 +229,9 @@ class WorkerBackend:
             os.write(self._woken, b"!")
 
     def views(self) -> Sequence[WorkerView]:
-        return [worker.view(self._now) for worker in self._workers]
+        empty = [WorkerView(number, "being replaced", ready=False) for number in self._due]
+        here = [worker.view(self._now) for worker in self._workers]
+        return sorted(here + empty, key=lambda view: view.number)
 
     def close(self) -> None:
         for worker in self._workers:
@@ -229,6 +241,7 @@ class WorkerBackend:
             worker.handle.reap()
             worker.close_output()
         self._workers.clear()
+        self._due.clear()
         self._by_job.clear()
         self._launcher.close()
         self._selector.close()
@@ -293,12 +306,14 @@ class WorkerBackend:
         job = worker.assignment
         if kind == "ready":
             worker.ready = True
+            self._failed_starts = 0
         elif kind == "unfit":
             raise WorkerStartError(*rest)
         elif job is None or rest[0] != job.job:
             pass  # of a job that has left
         elif kind == "started":
-            worker.took_up, self._failed_starts = True, 0
+            worker.took_up = True
+            self._idle_deaths.pop(worker.number, None)
         elif kind == "report":
             number, resource, value, metrics = rest
             worker.resource = max(worker.resource, resource)
@@ -336,14 +351,26 @@ class WorkerBackend:
             # A job that it has never taken up cannot have ended it.
             self._left(worker, ending.how, fault=ending.fault if worker.took_up else "worker")
         worker.close_output()
-        place = self._workers.index(worker)
-        del self._workers[place]  # whatever comes now, it is not to be reaped again
-        if not worker.took_up:
+        self._workers.remove(worker)  # whatever comes now, it is not to be reaped again
+        pause = 0.0
+        if not worker.ready:
             self._failed_starts += 1
             if self._failed_starts >= FAILED_STARTS * self._size:
                 said = f"{self._failed_starts} died in a row ({ending.how})"
                 raise WorkerStartError(said, worker.tail.decode(errors="replace"))
-        self._workers.insert(place, self._launch(worker.number))
+        elif not worker.took_up:
+            before = self._idle_deaths[worker.number]
+            self._idle_deaths[worker.number] += 1
+            pause = PAUSES[min(before, len(PAUSES) - 1)]
+        self._due[worker.number] = self._now + pause
+        self._launch_due()
+
+    def _launch_due(self) -> None:
+        """Fill the slots whose time has come."""
+        for number in [number for number, due in self._due.items() if due <= self._now]:
+            del self._due[number]
+            self._workers.append(self._launch(number))
+            self._workers.sort(key=lambda worker: worker.number)
 
     # -- time ----------------------------------------------------------------------------------
 

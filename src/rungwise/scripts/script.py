@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from rungwise.backends import children
 from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError
 from rungwise.scripts.commands import filled, find_placeholders, flag, value_to_text, variables
@@ -173,10 +174,12 @@ class Script:
             try:
                 with undisturbed():
                     process = self._start(arguments, environment)
+                    children.watch(process.pid)
                 self._follow(process, run, reports, save)
             finally:
                 if process is not None:
                     end(process)
+                    children.forget(process.pid)
 
     def _program(self) -> str | None:
         """Where the program is; as the system looks for it, from the working directory."""
@@ -188,10 +191,15 @@ class Script:
     def _start(
         self, arguments: tuple[str, ...], environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
-        # It stays in the worker's process group, so that killing the group reaches it too.
+        # In a worker process it stays in that one's group, so that killing the group reaches it
+        # too. In a thread of the tuner it gets a group of its own, which Ctrl-C does not reach.
         try:
             return subprocess.Popen(  # noqa: S603 - running the user's command is the purpose
-                arguments, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment
+                arguments,
+                stdin=subprocess.DEVNULL,
+                cwd=self.folder,
+                env=environment,
+                start_new_session=children.need_a_group(),
             )
         except (OSError, ValueError) as error:
             raise ScriptError(f"The script ({self}) cannot be started: {error}.") from error

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
 from rungwise._version import __version__
-from rungwise.backend_options import SHORT_FORMS, choose_backend
+from rungwise.backend_options import SHORT_FORMS, UnknownBackend, choose_backend
 from rungwise.backends.base import PreparedBackend
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.limits import Finish
@@ -242,6 +244,7 @@ def _run(
     kept: bool = True,
 ) -> TuningResult:
     on_report, on_end = callbacks
+    _keep_options(file, options, prepared)
     study, about = file.log.study, file.about
     tuner = Tuner(
         file.main,
@@ -273,15 +276,22 @@ def _run(
     return result
 
 
+def _keep_options(file: StudyFile, options: RunOptions, prepared: PreparedBackend) -> None:
+    """Write down how the study is run from now on, where that has changed."""
+    about = file.about
+    changed = {**about.options, **options.to_json(), CREW: prepared.workers}
+    if json.loads(json.dumps(changed)) != about.options:
+        file.change_about(replace(about, options=changed))
+
+
 def _read_options(about: About, types: Sequence[type]) -> RunOptions:
-    """The options of a study that is only read: a backend that is not known here does no harm."""
+    """The options of a study that is only read: only training needs a backend that is known."""
     try:
         return RunOptions.read(about.options, {}, types)
     except InvalidArgumentError as error:
         if error.argument != "backend":
             raise
-        others = {name: value for name, value in about.options.items() if name != "backend"}
-        return RunOptions.read(others, {})
+        return RunOptions.read(about.options, {"backend": UnknownBackend(str(error.value))})
 
 
 def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) -> None:

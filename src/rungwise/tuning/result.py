@@ -21,6 +21,7 @@ from rungwise.errors import (
     NothingFoundError,
     RungwiseError,
 )
+from rungwise.option_checks import check_backend
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.study_file import About, StudyFile
 from rungwise.study_options import RunOptions
@@ -142,6 +143,7 @@ class TuningResult(StudyResult):
         trial: int | None = None,
         fresh: bool = False,
         on_report: Callable[[float, float], None] | None = None,
+        backend: Any = None,
     ) -> Retrained:
         """Train the winner from scratch to the maximum, with ``run.phase == "retrain"``.
 
@@ -157,6 +159,8 @@ class TuningResult(StudyResult):
             fresh: from scratch, even if there is one to go on with; for when the training
                 function was changed.
             on_report: called with (resource, value) after every new report.
+            backend: where it is trained, a backend or the name of one; by default on one worker of
+                the backend that the study ran on.
 
         Raises:
             RetrainingError: it failed more often than the study's retries allow.
@@ -168,6 +172,7 @@ class TuningResult(StudyResult):
             raise InvalidArgumentError("trial", trial, rule)
         until = self.find_retraining_goal(resource)
         check_function(train)  # before the file is opened
+        chosen = self._options.backend if backend is None else check_backend("backend", backend)
         types, durability = list_study_types(self.engine.study), self._options.durability
         with StudyFile(self.path, types=types, durability=durability) as file:
             retraining = Retraining(
@@ -178,9 +183,7 @@ class TuningResult(StudyResult):
                 until=until,
                 store=self._store,
             )
-            found = retraining.run(
-                train, self._options.backend, self._options, fresh=fresh, on_report=on_report
-            )
+            found = retraining.run(train, chosen, self._options, fresh=fresh, on_report=on_report)
             self.retrained = tuple(list_retrained(file, self._store))
         return found
 
