@@ -148,8 +148,11 @@ class BackendConformance:
         """A backend all of whose slots are ready."""
         self._made.append(backend)
         witness = Witness(backend)
-        self._until(witness, lambda: witness.idle() == workers)
+        self._wait_until_ready(witness, workers)
         return witness
+
+    def _wait_until_ready(self, backend: Witness, workers: int) -> None:
+        self._until(backend, lambda: backend.idle() == workers)
 
     # -- jobs by hand --------------------------------------------------------------------------
 
