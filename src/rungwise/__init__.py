@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
     from rungwise.space import Choice, Float, Int, Space
     from rungwise.storage import MemoryLog, SqliteLog, replay
-    from rungwise.tuning.api import load, resume, tune
+    from rungwise.tuning.api import resume, tune
+    from rungwise.tuning.loading import load
     from rungwise.tuning.result import TuningResult
     from rungwise.tuning.retraining import Retrained
     from rungwise.tuning.transfer import leaders
@@ -187,10 +188,10 @@ _PLACES = {
         "replay",
     ),
     "rungwise.tuning.api": (
-        "load",
         "resume",
         "tune",
     ),
+    "rungwise.tuning.loading": ("load",),
     "rungwise.tuning.result": ("TuningResult",),
     "rungwise.tuning.retraining": ("Retrained",),
     "rungwise.tuning.tuner": ("ReportEvent",),
