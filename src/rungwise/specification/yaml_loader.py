@@ -9,7 +9,7 @@ offers no such place.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import yaml
 
@@ -103,7 +103,7 @@ class Loader(yaml.SafeLoader):
         return node
 
     def compose_scalar_node(self, anchor: Any) -> Any:
-        node = cast("yaml.ScalarNode", super().compose_scalar_node(anchor))
+        node = super().compose_scalar_node(anchor)
         node.value = _join_surrogates(node.value)
         return node
 
@@ -112,7 +112,7 @@ class Loader(yaml.SafeLoader):
         if not isinstance(event, yaml.ScalarEvent) or event.tag is not None:
             raise self._fail(line, "a key must be text")
         self.anchors.pop(event.anchor, None)
-        node = super().compose_node(parent, index)
+        node: Any = super().compose_node(parent, index)
         if not isinstance(self.construct_object(node), str):
             raise self._fail(line, "a key must be text (put it in quotes)")
         if event.value == "<<" and event.style is None:
