@@ -95,7 +95,7 @@ def test_the_same_call_of_tune_takes_it_up(old, tmp_path):
 
 
 def test_a_winner_that_was_retrained_is_known(old, capsys):
-    from rungwise.cli.studies import show  # noqa: PLC0415 - slow to import
+    from rungwise.cli.show import show  # noqa: PLC0415 - slow to import
 
     show(Path(old("ended")))
     assert "Retrained trial 1 to 30: loss = 0.0478528" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -112,6 +113,11 @@ def print_trial(console: Console, result: TuningResult, number: int) -> None:
             for text in (failure.trace, failure.output):
                 if text.strip():
                     console.print(lines(text.rstrip()), soft_wrap=True)
+
+
+def format_metrics(metrics: Mapping[str, float]) -> str:
+    """Other metrics than the study's, as a list in one line."""
+    return line(", ".join(f"{name} = {format_value(value, 6)}" for name, value in metrics.items()))
 
 
 def as_line(document: dict[str, Any]) -> str:

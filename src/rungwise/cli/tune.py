@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.backend_options import SHORT_FORMS, set_fields
+from rungwise.cli.arguments import AsJson, Function, Study
 from rungwise.cli.console import INTERRUPTED, out
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import as_line, line, print_leaderboard, print_summary, result_to_json
@@ -31,15 +32,9 @@ _TARGET = (
     "function (train.py:train, package.module:train)."
 )
 Target = Annotated[str, typer.Argument(metavar="TARGET", help=_TARGET)]
-Study = Annotated[Path, typer.Argument(help="The study file.")]
 SpaceFile = Annotated[Path | None, typer.Option(help="The search space, a YAML or JSON file.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Show nothing but the result: --show quiet.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Events and result as lines of JSON.")]
-Function = Annotated[
-    str | None,
-    typer.Option("--train", help="The training function or script, where the file has none."),
 ]
 
 _OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))

@@ -1,4 +1,4 @@
-"""tune(), resume() and load(): the front door."""
+"""tune() and resume(): the front door."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rungwise._version import __version__
-from rungwise.backend_options import SHORT_FORMS, UnknownBackend, choose_backend
+from rungwise.backend_options import SHORT_FORMS, choose_backend
 from rungwise.backends.base import PreparedBackend
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.limits import Finish
@@ -34,16 +34,12 @@ from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.tuning import function_reference
 from rungwise.tuning.assignments import AssignmentMaker
-from rungwise.tuning.folding import fold
-from rungwise.tuning.opening import open_study
+from rungwise.tuning.loading import CREW, read_options
 from rungwise.tuning.plan import build_limits, build_study, differences
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.tuner import ReportEvent, Tuner
-
-CREW = "crew"
-"""How many workers there were; kept with the options, since "auto" depends on the machine."""
 
 
 def tune(
@@ -211,29 +207,6 @@ def resume(
         return _run(file, chosen.backend.prepare(train), chosen, display, (on_report, on_end))
 
 
-def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> TuningResult:
-    """The result of a study file as it stands, also while another process works on it.
-
-    Args:
-        study: the file.
-        types: recipes, rankings and searchers of your own that the study uses.
-    """
-    with open_study(study, types=types) as file:
-        engine, clock = fold(file)
-        about = file.about
-        options = _read_options(about, types)
-        return TuningResult(
-            engine,
-            file.path,
-            about,
-            seconds=clock,
-            failures=file.failures(),
-            retrained=list_retrained(file, options.store_beside(file.path)),
-            options=options,
-            workers=about.options.get(CREW, 1),
-        )
-
-
 def _run(
     file: StudyFile,
     prepared: PreparedBackend,
@@ -282,16 +255,6 @@ def _keep_options(file: StudyFile, options: RunOptions, prepared: PreparedBacken
     changed = {**about.options, **options.to_json(), CREW: prepared.workers}
     if json.loads(json.dumps(changed)) != about.options:
         file.change_about(replace(about, options=changed))
-
-
-def _read_options(about: About, types: Sequence[type]) -> RunOptions:
-    """The options of a study that is only read: only training needs a backend that is known."""
-    try:
-        return RunOptions.read(about.options, {}, types)
-    except InvalidArgumentError as error:
-        if error.argument != "backend":
-            raise
-        return RunOptions.read(about.options, {"backend": UnknownBackend(str(error.value))})
 
 
 def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) -> None:
@@ -395,5 +358,5 @@ def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile
     with StudyFile(path, mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
-        durability = _read_options(file.about, types).durability
+        durability = read_options(file.about, types).durability
     return StudyFile(path, durability=durability, types=types)

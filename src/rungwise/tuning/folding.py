@@ -22,6 +22,9 @@ def fold(
     """
     part = part.main if isinstance(part, StudyFile) else part
     clock = 0.0
+    space = part.study.space
+    # Configurations that cannot be drawn again here are taken from the log as they are.
+    propose = None if space is None or space.drawable else False
 
     def entries() -> Iterator[Entry]:
         nonlocal clock
@@ -32,7 +35,7 @@ def fold(
             yield entry
 
     try:
-        return replay(part.study, entries()), clock
+        return replay(part.study, entries(), propose=propose), clock
     except ReplayMismatchError as error:
         error.args = (f"{part.file.path}: {error}",)  # replay() knows of no files
         raise

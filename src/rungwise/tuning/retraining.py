@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rungwise.backends.base import BackendRecipe
 from rungwise.checkpoints import CheckpointStore, resource_text
@@ -19,7 +19,6 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import RetrainingError, StudyInterrupted
 from rungwise.schedulers import FixedResource
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
@@ -27,8 +26,10 @@ from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.folding import fold
 from rungwise.tuning.old_progress import read_progress
-from rungwise.tuning.tuner import ReportEvent, Tuner
 from rungwise.validation import whole
+
+if TYPE_CHECKING:
+    from rungwise.tuning.tuner import ReportEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,10 @@ class Retraining:
             RetrainingError: it failed more often than the options allow.
             StudyInterrupted: after Ctrl-C or SIGTERM; everything reported is kept.
         """
+        # A study that is only read starts no tuner.
+        from rungwise.display.quiet import QuietDisplay  # noqa: PLC0415
+        from rungwise.tuning.tuner import Tuner  # noqa: PLC0415
+
         prepared = backend.single().prepare(train)
         part = None if fresh else self._find_unfinished()
         if part is None:

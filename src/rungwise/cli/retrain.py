@@ -1,0 +1,63 @@
+"""``rungwise retrain``: the winner is trained in full."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rungwise.cli import summary
+from rungwise.cli.arguments import AsJson, Function, Study
+from rungwise.cli.console import out, progress
+from rungwise.cli.summary import line
+from rungwise.cli.tune import interruptible, load_trainable
+from rungwise.formatting import format_value
+from rungwise.storage.study_file import StudyFile
+from rungwise.tuning import function_reference
+from rungwise.tuning.loading import load
+
+Retrained = Annotated[
+    int | None, typer.Option(help="The trial to retrain; the best one by default.", min=0)
+]
+Resource = Annotated[int | None, typer.Option(help="How far; the study's maximum if not.", min=1)]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew, whatever was interrupted.")]
+
+
+def retrain(
+    study: Study,
+    train: Function = None,
+    resource: Resource = None,
+    trial: Retrained = None,
+    fresh: Fresh = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train the winner from scratch to the maximum (phase 2 of the paper).
+
+    A retraining that was interrupted goes on where it was.
+    """
+    result = load(study)
+    if train is not None:
+        trainable = load_trainable(train)
+    else:
+        with StudyFile(study, mode="read") as file:
+            trainable = function_reference.find(file.about.train, str(study))
+    until = result.find_retraining_goal(resource)
+    with interruptible(), progress("retraining") as tell:
+        found = result.retrain(
+            trainable,
+            resource=resource,
+            trial=trial,
+            fresh=fresh,
+            on_report=lambda reached, _: tell(int(reached), int(until)),
+        )
+    if as_json:
+        typer.echo(summary.as_line(found.to_json()))
+        return
+    console = out()
+    metrics = summary.format_metrics(found.metrics)
+    console.print(
+        f"Trial {found.trial}, trained from scratch to {found.resource:g} in {found.seconds:.1f} s:"
+        f" {line(result.metric)} = {format_value(found.value, 6)} {metrics}"
+    )
+    if found.checkpoint is not None:
+        console.print(f"checkpoint: {line(str(found.checkpoint))}", soft_wrap=True)
