@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rungwise.backends import messages
-from rungwise.backends.base import legible
+from rungwise.backends.base import make_legible
 from rungwise.core.decisions import CONTINUE, Decision, Job
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
@@ -239,12 +239,12 @@ class Policy:
         return self._failed(work, message, now)
 
     def _failed(self, work: _Work, message: messages.Crashed, now: float) -> Fact:
-        job, reason = work.job, legible(message.reason, REASON)
+        job, reason = work.job, make_legible(message.reason, REASON)
         if work.settled or work.recalled:
             # It had been told to leave: whatever went wrong afterwards, its report stands.
             self._on_notice(f"trial {job.trial}, after its last report of the job: {reason}")
             return JobEnded(job.id, now) if work.settled else JobLost(job.id, now)
-        trace = legible(message.trace, TRACE)
+        trace = make_legible(message.trace, TRACE)
         failure = Failure(job.id, job.trial, work.resource, now, reason, trace, message.output)
         # Every report that gets further sets the count to nothing again.
         self._attempts[job.trial] += 1
