@@ -100,7 +100,7 @@ def test_no_use_for_gpus_hides_them():
         (1, 5, "gpus_per_worker", "only 4 GPUs were found: ask for at most 4"),
         (5, 1, "workers", "5 × 1 GPUs do not fit on the 4 found: at most 4 workers are possible"),
         (3, 2, "workers", "3 × 2 GPUs do not fit on the 4 found: at most 2 workers are possible"),
-        (9, 0.5, "workers", r"9 × 0\.5 GPUs do not fit on the 4 found: at most 8 workers are possible"),
+        (9, 0.5, "workers", r"9 × 0\.5 GPUs do not fit on the 4 found: at most 8 workers are"),
         (1, 1.5, "gpus_per_worker", "a whole number, or a fraction below 1"),
         (1, -1, "gpus_per_worker", "at least 0"),
         (1, float("nan"), "gpus_per_worker", "finite"),

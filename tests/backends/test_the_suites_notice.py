@@ -275,7 +275,7 @@ OF_TRAINING = [
     (
         NeverUnwinds,
         "test_jobs_that_hang_fail",
-        (Rules(report_timeout=0.6), "nothing was heard of it for 0.6 s (report_timeout)"),
+        (Rules(report_timeout=0.6), "it sent no report for 0.6 s (report_timeout)"),
     ),
 ]
 
