@@ -1,4 +1,4 @@
-"""tune(), resume() and load(): the front door."""
+"""tune(), resume() and load(): what users call."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.tuner import ReportEvent, Tuner
 
-CREW = "crew"
-"""How many workers there were; kept with the options, since "auto" depends on the machine."""
+WORKERS_KEY = "crew"
+"""The key of the number of workers; kept with the options, since "auto" depends on the machine."""
 
 
 def tune(
@@ -217,6 +217,7 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
         types: recipes, rankings and searchers of your own that the study uses.
     """
     with open_study(study, types=types) as file:
+        running = file.log.lock.held()  # first: it may end while it is read
         engine, clock = fold(file)
         about = file.about
         options = _read_options(about, types)
@@ -228,7 +229,8 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
             failures=file.failures(),
             retrained=list_retrained(file, options.store_beside(file.path)),
             options=options,
-            workers=about.options.get(CREW, 1),
+            workers=about.options.get(WORKERS_KEY, 1),
+            running=running,
         )
 
 
@@ -247,7 +249,7 @@ def _run(
         file.main,
         prepared,
         options,
-        brief=AssignmentMaker(
+        assignments=AssignmentMaker(
             metric=about.metric,
             max_resource=None if about.open_ended else study.scheduler.max_resource,
             seed=study.seed,
@@ -267,6 +269,7 @@ def _run(
         retrained=list_retrained(file, options.store_beside(file.path)),
         options=options,
         workers=prepared.workers,
+        kept=kept,
     )
     if on_end is not None:
         on_end(result)
@@ -302,7 +305,7 @@ def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) 
 
 @contextmanager
 def _place(study: Any) -> Iterator[Path]:
-    """Where the study is kept; without a name in a folder that goes when something goes wrong."""
+    """Where the study is kept; without a name in a folder that is removed if an error occurs."""
     if study is not None:
         yield _path(study)
         return
@@ -316,15 +319,15 @@ def _place(study: Any) -> Iterator[Path]:
 
 def _path(study: Any) -> Path:
     try:
-        # In full and without links: the study stays the same file whoever changes the folder, and
-        # has one lock whatever it is called by.
+        # In full and without links: the study stays the same file when the working folder changes,
+        # and has one lock under all its names.
         path = Path(os.fspath(study)).resolve() if study != "" else Path()
     except TypeError:
         path = Path()
     if not path.name or path.is_dir():
         raise InvalidArgumentError("study", study, "it must be the name of a file")
     if not path.parent.is_dir():
-        rule = f"there must be a folder {shown(path.parent)}"
+        rule = f"the folder {shown(path.parent)} does not exist: create it first"
         raise InvalidArgumentError("study", str(study), rule)
     return path
 
@@ -342,7 +345,7 @@ def _about(
         metric=metric,
         open_ended=open_ended,
         train=function_reference.reference(train),
-        options={**options.to_json(), CREW: prepared.workers, **transfer.record()},
+        options={**options.to_json(), WORKERS_KEY: prepared.workers, **transfer.record()},
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=__version__,
     )
@@ -375,13 +378,13 @@ def _check_callbacks(**callbacks: Any) -> None:
 
 def _must_exist(study: str | os.PathLike[str]) -> Path:
     if not Path(study).is_file():
-        raise InvalidArgumentError("study", str(study), "there must be such a file")
+        raise InvalidArgumentError("study", str(study), "there is no such file")
     return Path(study).resolve()
 
 
 def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile:
     path = _must_exist(study)
-    # Look before anything is touched: a file that is none of ours is left as it is.
+    # Read before anything is written: a file that is no study of rungwise is left as it is.
     with StudyFile(path, mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
