@@ -302,7 +302,7 @@ class TrainingBackendConformance(BackendConformance):
     @pytest.mark.parametrize(
         ("rules", "reason"),
         [
-            (Rules(report_timeout=0.6), "nothing was heard of it for 0.6 s (report_timeout)"),
+            (Rules(report_timeout=0.6), "it sent no report for 0.6 s (report_timeout)"),
             (Rules(trial_timeout=0.6), "it ran longer than 0.6 s (trial_timeout)"),
         ],
         ids=["silent", "long"],

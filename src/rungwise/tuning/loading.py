@@ -14,8 +14,8 @@ from rungwise.tuning.opening import open_study
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 
-CREW = "crew"
-"""How many workers there were; kept with the options, since "auto" depends on the machine."""
+WORKERS_KEY = "crew"
+"""The key of the number of workers; kept with the options, since "auto" depends on the machine."""
 
 
 def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> TuningResult:
@@ -26,6 +26,7 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
         types: recipes, rankings and searchers of your own that the study uses.
     """
     with open_study(study, types=types) as file:
+        running = file.log.lock.held()  # first: it may end while it is read
         engine, clock = fold(file)
         about = file.about
         options = read_options(about, types)
@@ -37,7 +38,8 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
             failures=file.failures(),
             retrained=list_retrained(file, options.store_beside(file.path)),
             options=options,
-            workers=about.options.get(CREW, 1),
+            workers=about.options.get(WORKERS_KEY, 1),
+            running=running,
         )
 
 
