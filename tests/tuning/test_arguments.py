@@ -300,6 +300,12 @@ def test_a_backend_that_is_not_known_must_be_replaced_or_shown():
     class Cluster:
         workers: int = 1
 
+        def prepare(self, train):
+            raise NotImplementedError
+
+        def single(self):
+            raise NotImplementedError
+
     assert RunOptions.read(written, {}, [Cluster]).backend == Cluster(3)
 
 
