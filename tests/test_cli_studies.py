@@ -286,6 +286,14 @@ def test_export_wants_one_format_and_known_rows(finished):
     assert "'reports' or 'trials'" in refused.stderr
 
 
+def test_retrain_on_another_backend(finished):
+    there = ["retrain", "train.db", "--resource", 2]
+    rungwise(finished, *there, "--backend", "threads", expect=0)
+    refused = rungwise(finished, *there, "--backend", "threads", "--preload", "json", expect=2)
+    assert "preload is ['json'], but the backend Threads has none" in refused.stderr
+    rungwise(finished, *there, "--preload", "json", expect=0)
+
+
 def test_retrain(finished):
     found = json.loads(rungwise(finished, "retrain", "train.db", "--json").stdout)
     assert (found["resource"], found["metrics"]) == (9, {"epoch": 9})

@@ -65,7 +65,7 @@ def tune(
     arguments = _arguments(what, space)
     show = _choose_show({**arguments, **given}, quiet=quiet, as_json=as_json)
     _choose_scheduler(arguments, given)
-    _choose_backend(arguments, given)
+    choose_backend(arguments, given)
     if "searcher" in given:
         given["searcher"] = SEARCHERS.build(given["searcher"], "--searcher")
     arguments.update(given)
@@ -94,7 +94,7 @@ def resume(
     show = _choose_show(given, quiet=quiet, as_json=as_json)
     given["show"] = display = _EndNoting(show)
     if "backend" in given:
-        _choose_backend({}, given)
+        choose_backend({}, given)
     trainable = None if train is None else load_trainable(train)
     with interruptible():
         result = api.resume(study, trainable, **given)
@@ -110,7 +110,7 @@ def _choose_scheduler(arguments: dict[str, Any], given: dict[str, Any]) -> None:
         arguments["scheduler"] = choices.build_scheduler(text, max_resource=maximum, **flags)
 
 
-def _choose_backend(arguments: dict[str, Any], given: dict[str, Any]) -> None:
+def choose_backend(arguments: dict[str, Any], given: dict[str, Any]) -> None:
     """The backend of the flag or the study file, with the fields that have flags of their own."""
     names = [each.name for each in SHORT_FORMS]
     flags = {name: given.pop(name) for name in names if name in given}

@@ -158,6 +158,11 @@ class TuningResult(StudyResult):
             raise MissingExtraError("to_dataframe()", "pandas") from None
         return pd.DataFrame(list_trials(self.view))
 
+    @property
+    def backend(self) -> Any:
+        """The backend that the study ran on."""
+        return self._options.backend
+
     # -- phase 2 -------------------------------------------------------------------------------
 
     def retrain(
