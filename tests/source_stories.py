@@ -37,7 +37,7 @@ def arch_text(index):
 
 
 def arch_result(index, seed, epochs=200, images=10_000):
-    """A run as the benchmark tells it; its figures can be computed by hand."""
+    """A run in the benchmark's format; its figures can be computed by hand."""
     rng = np.random.default_rng([index, seed])
     counts = np.sort(rng.integers(images // 10, images, epochs))
     evals = {f"ori-test@{e}": float(c) * 100 / images for e, c in enumerate(counts)}
@@ -95,7 +95,7 @@ def unpickle(name, content):
 
 
 def pd1_run(lr, errors=(0.9, 0.5, 0.4), **more):
-    """A run as a line of PD1 tells it."""
+    """A run as a line of PD1."""
     points = 0 if errors is None else len(errors)
     return {
         "dataset": "translate_wmt",
@@ -151,7 +151,7 @@ def lcbench_config(number):
 
 
 def lcbench_run(number, start=50.0, **log):
-    """A run as LCBench tells it: 52 entries, the accuracy grows by 0.5 an epoch."""
+    """A run in LCBench's format: 52 entries, the accuracy grows by 0.5 per epoch."""
     return {
         "config": lcbench_config(number),
         "results": {

@@ -117,8 +117,8 @@ class DoesNotLeave(Simulator):
 @pytest.mark.parametrize(
     ("kind", "check"),
     [
-        (EndsTwice, "test_a_job_told_to_leave_ends_once"),
-        (SkipsAReport, "test_a_job_told_to_leave_ends_once"),
+        (EndsTwice, "test_a_job_that_must_leave_ends_once"),
+        (SkipsAReport, "test_a_job_that_must_leave_ends_once"),
         (SkipsAReport, "test_a_whole_study"),
         (EndsByItself, "test_a_whole_study"),
         (ClockFalls, "test_a_whole_study"),
@@ -135,7 +135,7 @@ class DoesNotLeave(Simulator):
 )
 def test_of_any_backend(kind, check):
     class Row(BackendConformance):
-        patience = 0.2
+        timeout = 0.2
 
         def make_backend(self, curves, workers):
             return kind(Table(curves), workers=workers, rows=range(len(curves)))
@@ -290,7 +290,7 @@ def test_of_backends_that_train(kind, check, arguments, tmp_path, monkeypatch):
     monkeypatch.setattr("rungwise.backends.threads.ThreadBackend", kind)
 
     class Row(TrainingBackendConformance):
-        patience = 1.0
+        timeout = 1.0
         grace = 0.2
 
         def make_recipe(self, workers):
@@ -399,7 +399,7 @@ OF_PROCESSES = [
     (MournsTheIdle, "test_a_slot_that_vanishes_while_idle_costs_nothing", ()),
     (BlamesTheTrial, "test_a_job_given_to_a_slot_that_has_vanished_is_not_to_blame", ()),
     (CountsTheUnready, "test_a_slot_that_never_starts_is_never_given_a_job", ()),
-    (SwallowsOutput, "test_output_is_told_by_job", ()),
+    (SwallowsOutput, "test_output_is_reported_per_job", ()),
     (LeavesOrphans, "test_closing_leaves_no_process_behind", ()),
 ]
 
@@ -413,7 +413,7 @@ def test_of_worker_processes(kind, check, arguments, tmp_path, monkeypatch):
     monkeypatch.setattr("rungwise.backends.local.WorkerBackend", kind)
 
     class Row(ProcessBackendConformance):
-        patience = 5.0
+        timeout = 5.0
         grace = 0.2
 
         def make_recipe(self, workers):

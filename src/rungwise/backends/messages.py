@@ -28,7 +28,7 @@ class Reported:
 
 @dataclass(slots=True)
 class Saved:
-    """A job has committed a checkpoint of so many bytes."""
+    """A job has committed a checkpoint of ``size`` bytes."""
 
     job: int
     resource: float

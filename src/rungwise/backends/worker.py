@@ -1,7 +1,7 @@
 """A worker: one training function, loaded once, and one job after another.
 
 It talks to the tuner over a socket in lines of JSON. Its first message from there is the setup,
-followed by the training function as so many bytes; then come assignments, ``{"start": {…}}``,
+followed by the training function as bytes; then come assignments, ``{"start": {…}}``,
 after each report ``true`` (train on) or ``false`` (enough), and ``{"leave": job}`` when a job is to
 be unwound in the middle. It sends ``["ready"]`` or ``["unfit", reason, trace]``, and with the
 number of the job ``["started", job]``, ``["report", job, resource, value, metrics]``,

@@ -91,7 +91,7 @@ class CheckpointRetention:
         trials: the trials of the study, a list that grows.
         quota: how many bytes checkpoints may take in all; None for no limit.
         notice: called with what was evicted.
-        keep: so many leaders lose theirs last of all.
+        keep: how many leaders lose theirs only after all others have.
         place: where a trial keeps its checkpoints.
 
     Attributes:
