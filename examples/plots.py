@@ -2,7 +2,7 @@
 
     python examples/plots.py FOLDER
 
-writes them to a folder; without one they are drawn and thrown away. The curves are generated; put
+writes them to a folder; without one they are drawn and deleted. The curves are generated; put
 your own into ``rw.Table(values, seconds=…, goal=…)``, or draw a study of yours with
 ``plots.learning_curves(rw.load("study.db"))``.
 """

@@ -146,7 +146,9 @@ def test_a_worker_that_vanished_costs_no_retry(retries):
 
 
 def test_what_goes_wrong_after_a_job_was_told_to_leave_is_a_notice():
-    for decision, kind in ((PAUSE, JobEnded), (CONTINUE, JobLost)):
+    kept = "failed after its last report, and the report is kept"
+    leaving = "failed while the study was leaving; its job will be issued again"
+    for decision, kind, said in ((PAUSE, JobEnded, kept), (CONTINUE, JobLost, leaving)):
         scene = Scene()
         if decision is CONTINUE:
             scene.policy.recall()
@@ -154,7 +156,7 @@ def test_what_goes_wrong_after_a_job_was_told_to_leave_is_a_notice():
         assert scene.policy.decided(0, decision) is False
         assert type(scene.says(messages.Crashed(0, "boom"))) is kind
         assert scene.failures == []
-        assert scene.notices == ["trial 0, after its last report of the job: boom"]
+        assert scene.notices == [f"trial 0 {said}: boom"]
 
 
 def test_reasons_and_traces_are_cut_and_made_legible():
@@ -267,9 +269,7 @@ def test_any_sign_of_life_counts_against_silence():
         assert pass_time(scene, 2.5, start=now) == []
         now += 2.5
         scene.says(message)
-    assert pass_time(scene, 3.5, start=now)[0][1] == (
-        "nothing was heard of it for 3 s (report_timeout)"
-    )
+    assert pass_time(scene, 3.5, start=now)[0][1] == ("it sent no report for 3 s (report_timeout)")
 
 
 def test_a_settled_job_that_hangs_has_ended():

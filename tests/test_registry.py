@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from typer.main import get_command
 
 import rungwise as rw
 from rungwise import display, rankings, schedulers, searchers
-from rungwise.cli.main import app
+from rungwise.cli.commands import load_command
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 from rungwise.registry import (
     BACKENDS,
@@ -153,7 +152,7 @@ def test_the_default_is_named_first():
     ],
 )
 def test_the_command_line_lists_the_names(command, flag, family):
-    parameters = {one.name: one for one in get_command(app).commands[command].params}
+    parameters = {one.name: one for one in load_command(command).params}
     assert f"Names: {', '.join(family.words())}." in parameters[flag].help
 
 

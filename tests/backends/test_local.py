@@ -481,15 +481,15 @@ def test_a_worker_that_keeps_dying_idle_is_replaced_after_growing_pauses(crew, m
 
 
 def test_a_signal_for_a_job_that_has_left_does_not_unwind_the_next():
-    stopper = object.__new__(worker.Stopper)
-    stopper.job, stopper._meant = 8, 7  # sent for job 7, and job 8 has begun meanwhile
-    stopper._stop(0, None)
-    assert stopper.job == 8
+    unwinder = object.__new__(worker.JobUnwinder)
+    unwinder.job, unwinder._meant = 8, 7  # sent for job 7, and job 8 has begun meanwhile
+    unwinder._unwind(0, None)
+    assert unwinder.job == 8
     with pytest.raises(Unwound):
-        stopper._stop(0, None)  # from the tuner, which means the job under way
-    stopper.job = stopper._meant = 9
+        unwinder._unwind(0, None)  # from the tuner, which means the job under way
+    unwinder.job = unwinder._meant = 9
     with pytest.raises(Unwound):
-        stopper._stop(0, None)
+        unwinder._unwind(0, None)
 
 
 def test_a_module_by_path_alone_travels_whole(crew, tmp_path):

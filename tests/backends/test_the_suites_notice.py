@@ -35,8 +35,8 @@ class SkipsAReport(Simulator):
 
 
 class EndsByItself(Simulator):
-    def _advance(self, time, leg):
-        message = super()._advance(time, leg)
+    def _advance(self, time, running):
+        message = super()._advance(time, running)
         if message.resource == 2:
             self._end(message.job)
         return message
@@ -73,7 +73,7 @@ class OneAfterTheOther(Simulator):
         return super().idle() - len(self.queue)
 
     def poll(self):
-        if not self._legs and not self._ended and self.queue:
+        if not self._jobs and not self._ended and self.queue:
             super().start(self.queue.pop(0))
         return super().poll()
 
@@ -102,7 +102,7 @@ class NeverIdleAgain(Simulator):
 
 class StumblesOverStrangers(Simulator):
     def answer(self, job, go_on):
-        self._legs[job]
+        self._jobs[job]
         super().answer(job, go_on)
 
 
@@ -117,8 +117,8 @@ class DoesNotLeave(Simulator):
 @pytest.mark.parametrize(
     ("kind", "check"),
     [
-        (EndsTwice, "test_a_job_told_to_leave_ends_once"),
-        (SkipsAReport, "test_a_job_told_to_leave_ends_once"),
+        (EndsTwice, "test_a_job_that_must_leave_ends_once"),
+        (SkipsAReport, "test_a_job_that_must_leave_ends_once"),
         (SkipsAReport, "test_a_whole_study"),
         (EndsByItself, "test_a_whole_study"),
         (ClockFalls, "test_a_whole_study"),
@@ -135,7 +135,7 @@ class DoesNotLeave(Simulator):
 )
 def test_of_any_backend(kind, check):
     class Row(BackendConformance):
-        patience = 0.2
+        timeout = 0.2
 
         def make_backend(self, curves, workers):
             return kind(Table(curves), workers=workers, rows=range(len(curves)))
@@ -276,7 +276,7 @@ OF_TRAINING = [
     (
         NeverUnwinds,
         "test_jobs_that_hang_fail",
-        (Rules(report_timeout=0.6), "nothing was heard of it for 0.6 s (report_timeout)"),
+        (Rules(report_timeout=0.6), "it sent no report for 0.6 s (report_timeout)"),
     ),
 ]
 
@@ -309,12 +309,12 @@ def test_of_backends_that_train(kind, check, arguments, tmp_path, monkeypatch):
 class Hasty:
     """Waits long for workers to start, which is not what is broken, and then only for a second."""
 
-    patience = 1.0
+    timeout = 1.0
 
     def _wait_until_ready(self, backend, workers):
-        self.patience = 60.0
+        self.timeout = 60.0
         super()._wait_until_ready(backend, workers)
-        self.patience = 1.0
+        self.timeout = 1.0
 
 
 def run_row(kind, check, arguments, folder):
@@ -397,7 +397,7 @@ class MournsTheIdle(WorkerBackend):
         idle = worker.assignment is None
         super()._died(worker)
         if idle:
-            self._said.append(Crashed(99, "gone"))
+            self._messages.append(Crashed(99, "gone"))
 
 
 class BlamesTheTrial(WorkerBackend):
@@ -426,7 +426,7 @@ OF_PROCESSES = [
     (MournsTheIdle, "test_a_slot_that_vanishes_while_idle_costs_nothing", ()),
     (BlamesTheTrial, "test_a_job_given_to_a_slot_that_has_vanished_is_not_to_blame", ()),
     (CountsTheUnready, "test_a_slot_that_never_starts_is_never_given_a_job", ()),
-    (SwallowsOutput, "test_output_is_told_by_job", ()),
+    (SwallowsOutput, "test_output_is_reported_per_job", ()),
     (LeavesOrphans, "test_closing_leaves_no_process_behind", ()),
 ]
 

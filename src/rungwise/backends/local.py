@@ -92,8 +92,8 @@ def open_workers(
     """
 
     def launcher(on_notice: Callable[[str], None]) -> ProcessLauncher:
-        patience = max(1.0, workplace.grace)
-        watchdog = Watchdog(workplace.locks, workplace.temporary, on_notice, patience)
+        grace = max(1.0, workplace.grace)
+        watchdog = Watchdog(workplace.locks, workplace.temporary, on_notice, grace)
         return ProcessLauncher(shares, watchdog)
 
     return WorkerBackend(

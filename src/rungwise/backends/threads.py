@@ -1,6 +1,6 @@
 """Jobs in threads of this process: not kept apart, and what they print is not kept.
 
-A thread cannot be killed: one that does not leave in time is left alone and not listened to.
+A thread cannot be killed: one that does not leave in time runs on, and its messages are ignored.
 """
 
 from __future__ import annotations
@@ -62,25 +62,25 @@ class _Job(threading.Thread):
 
     def run(self) -> None:
         said: Message = Ended(self.assignment.job)
-        with suppress(Unwound):  # asked to leave at the very moment that it left
+        with suppress(Unwound):  # asked to leave just when it left
             said = serve(self.backend.train, self.assignment, self, self.backend.store, self)
-        self.backend.said.put(said)
+        self.backend.messages.put(said)
 
     def report(self, resource: float, value: float, metrics: Mapping[str, float]) -> bool:
-        self._say(Reported(self.assignment.job, resource, value, tuple(metrics.items())))
+        self._send(Reported(self.assignment.job, resource, value, tuple(metrics.items())))
         self.resource = max(self.resource, resource)
         return self.answers.get()
 
     def saved(self, resource: float, size: int) -> None:
-        self._say(Saved(self.assignment.job, resource, size))
+        self._send(Saved(self.assignment.job, resource, size))
 
     def notice(self, text: str) -> None:
-        self._say(Notice(self.assignment.job, text))
+        self._send(Notice(self.assignment.job, text))
 
-    def _say(self, message: Message) -> None:
+    def _send(self, message: Message) -> None:
         if self.assignment.job not in self.backend.jobs:
             raise Unwound  # it was given up
-        self.backend.said.put(message)
+        self.backend.messages.put(message)
 
 
 class ThreadBackend:
@@ -89,9 +89,9 @@ class ThreadBackend:
     def __init__(self, train: Any, workers: int, workplace: Workplace) -> None:
         self.train, self.store, self.grace = train, workplace.store, workplace.grace
         self.workers, self.jobs = workers, dict[int, _Job]()
-        self.said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self.messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._begun, self.now = time.monotonic() - workplace.since, workplace.since
-        self._guard = Guard(workplace, lambda text: self.said.put(Notice(None, text)))
+        self._guard = Guard(workplace, lambda text: self.messages.put(Notice(None, text)))
 
     def idle(self) -> int:
         return self.workers - len(self.jobs)
@@ -113,24 +113,24 @@ class ThreadBackend:
             found.answers.put(False)  # it may wait for one, where no exception reaches it
 
     def poll(self) -> Sequence[Message]:
-        heard: list[Message] = []
+        received: list[Message] = []
         try:
-            found = self.said.get(timeout=TICK)
+            found = self.messages.get(timeout=TICK)
             while True:
                 if found is not None and (found.job is None or found.job in self.jobs):
-                    heard.append(found)
+                    received.append(found)
                     if isinstance(found, (Ended, Crashed)):
                         del self.jobs[found.job]
-                found = self.said.get_nowait()
+                found = self.messages.get_nowait()
         except queue.Empty:
             self.now = time.monotonic() - self._begun
         for job in [n for n, j in self.jobs.items() if j.deadline and self.now > j.deadline]:
             del self.jobs[job]
-            heard.append(Crashed(job, "its thread did not end when asked to"))
-        return heard
+            received.append(Crashed(job, "its thread did not end when asked to"))
+        return received
 
     def wake(self) -> None:
-        self.said.put(None)
+        self.messages.put(None)
 
     def views(self) -> Sequence[WorkerView]:
         views = [WorkerView(number, f"thread {number}") for number in range(self.workers)]

@@ -20,7 +20,7 @@ def is_there(module: str) -> bool:
 
 
 def check_searcher(searcher: Any, space: Space) -> None:
-    """Raise what a searcher would raise later.
+    """Raise what a searcher would raise later, also where priors of the space cannot be drawn.
 
     Its class may say what it needs, ``needs = (module, …, extra)``: the modules that must be there,
     and the extra of rungwise that brings them. A method ``check(space)`` may raise whatever else is
@@ -30,6 +30,8 @@ def check_searcher(searcher: Any, space: Space) -> None:
         searcher: the searcher.
         space: where it is to search.
     """
+    if not space.drawable:
+        raise MissingExtraError("drawing from a normal or beta prior", "configspace")
     needs = getattr(type(searcher), "needs", None)
     if needs is not None and not all(map(is_there, needs[:-1])):
         raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[-1])
