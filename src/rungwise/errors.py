@@ -95,15 +95,15 @@ class IllegalEventError(RungwiseError):
     Args:
         event: the event that was refused.
         rule: why it is refused.
-        story: what happened to the trial so far, one sentence each.
+        story: what has happened to the trial, one sentence each.
     """
 
     def __init__(self, event: object, rule: str, story: Sequence[str] = ()) -> None:
         self.event = event
         self.rule = rule
         self.story = tuple(story)
-        told = "".join(f"\n  {line}" for line in self.story)
-        past = f"\nThe trial's story so far:{told}" if told else ""
+        lines = "".join(f"\n  {line}" for line in self.story)
+        past = f"\nWhat happened to the trial so far:{lines}" if lines else ""
         super().__init__(f"Illegal event {event!r}: {rule}.{past}")
 
 

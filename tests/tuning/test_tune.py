@@ -465,7 +465,7 @@ def test_ctrl_c_leaves_everything_in_good_order(tmp_path):
     assert isinstance(stopped.value, KeyboardInterrupt)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
     assert display.shown[0] == "begin"
-    assert display.shown[-1].startswith("The study goes on")
+    assert display.shown[-1].startswith("The study has not ended")
     stopped = rw.load(path)
     assert not stopped.ended
     assert stopped.engine.open_jobs == []  # all have left
