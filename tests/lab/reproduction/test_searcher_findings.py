@@ -25,7 +25,7 @@ FEW = replace(SMALL, configs=8)
 
 
 def lacking(monkeypatch, *missing):
-    monkeypatch.setattr(available, "is_there", lambda extra: extra not in missing)
+    monkeypatch.setattr(available, "is_installed", lambda extra: extra not in missing)
 
 
 # -- the plan -----------------------------------------------------------------------------------
@@ -109,11 +109,11 @@ def test_without_optuna_its_rows_are_left_out_and_told(folder, monkeypatch):
     )
 
 
-def test_an_extra_is_there_if_its_package_is(monkeypatch):
+def test_an_extra_is_installed_if_its_package_is(monkeypatch):
     monkeypatch.setattr(available, "PACKAGES", {"bo": ["json"], "optuna": ["no_such_package"]})
-    assert available.is_there("")
-    assert available.is_there("bo")
-    assert not available.is_there("optuna")
+    assert available.is_installed("")
+    assert available.is_installed("bo")
+    assert not available.is_installed("optuna")
 
 
 # -- what comes of it ---------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def reproduce(
     settings = _checked(Settings(names) if settings is None else settings, names)
     settings = replace(settings, benchmarks=tuple(benchmarks or ()))
     for name in names:
-        if not available.is_there(EXPERIMENTS[name].extra):
+        if not available.is_installed(EXPERIMENTS[name].extra):
             raise MissingExtraError(f"the experiment {name}", EXPERIMENTS[name].extra)
     cards = _cards(benchmarks)
     pairs = plan(names, list(cards.values()), everything=benchmarks is None)
@@ -181,7 +181,7 @@ def _without_extras(experiment: Experiment, title: str) -> Iterator[str]:
     """Methods that need what is not installed."""
     lacking: dict[str, list[str]] = {}
     for method in (METHODS[name] for name in experiment.methods):
-        if not available.is_there(method.extra):
+        if not available.is_installed(method.extra):
             lacking.setdefault(method.extra, []).append(method.label)
     for extra, labels in lacking.items():
         why = f"they need an extra: pip install 'rungwise[{extra}]'"

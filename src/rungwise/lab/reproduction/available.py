@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rungwise.searchers import GP, OptunaSearcher
-from rungwise.searchers.checking import is_there as module_is_there
+from rungwise.searchers.checking import is_installed as module_is_installed
 
 PACKAGES: Mapping[str, Sequence[str]] = {
     extra: modules for *modules, extra in (GP.needs, OptunaSearcher.needs)
@@ -13,6 +13,6 @@ PACKAGES: Mapping[str, Sequence[str]] = {
 """The modules that an extra of rungwise brings."""
 
 
-def is_there(extra: str) -> bool:
+def is_installed(extra: str) -> bool:
     """Whether an extra is installed; no extra always is."""
-    return not extra or all(map(module_is_there, PACKAGES[extra]))
+    return not extra or all(map(module_is_installed, PACKAGES[extra]))

@@ -219,5 +219,5 @@ def methods_for(experiment: Experiment, card: Card) -> list[Method]:
     return [
         method
         for method in methods
-        if method.at_least <= card.resources and available.is_there(method.extra)
+        if method.at_least <= card.resources and available.is_installed(method.extra)
     ]

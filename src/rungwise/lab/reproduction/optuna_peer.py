@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from rungwise.benchmarks.row_proposer import RowAssigner
 from rungwise.benchmarks.table import Table
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.optuna import suggested, to_distribution, varied
-from rungwise.searchers.samplers import library, quietly
+from rungwise.searchers.optuna import has_choice, suggest_config, to_distribution
+from rungwise.searchers.samplers import library, silence_optuna
 from rungwise.simulation import Best, SimulationResult
 from rungwise.space import Choice
 from rungwise.views import StudyView
@@ -45,7 +45,7 @@ def play(case: Case) -> SimulationResult:
     The choice is Optuna's ``best_trial``: the best final value of the trials that were trained in
     full. Where there is none, it is the best last value of the pruned ones.
     """
-    with quietly():
+    with silence_optuna():
         return _Peer(case.table, trials=len(case.sample), seed=case.seed).run(case.workers)
 
 
@@ -113,7 +113,7 @@ class _Peer:
     def _start(self) -> None:
         """A free worker asks for a trial."""
         trial = self._study.ask()
-        proposed = suggested(self._space, trial)
+        proposed = suggest_config(self._space, trial)
         row = self._rows.draw(proposed)
         if not self._table.nearest:
             self._correct(trial, self._configs[row])
@@ -149,7 +149,7 @@ class _Peer:
         number = self._storage.get_trial_id_from_study_id_trial_number(self._id, trial.number)
         for parameter in self._space.parameters:
             name, domain = parameter.name, parameter.domain
-            if name in config and varied(domain):
+            if name in config and has_choice(domain):
                 value = domain.index(config[name]) if isinstance(domain, Choice) else config[name]
                 distribution = to_distribution(domain)
                 internal = distribution.to_internal_repr(value)
