@@ -362,7 +362,7 @@ def test_a_search_on_a_table_replays_from_its_log():
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (rw.power_laws(9, 9), {}, "nothing to search in"),
+        (rw.power_laws(9, 9), {}, "no space to search in"),
         (searchable(), {"trials": [1, 2, 3]}, "trials"),
         (searchable(), {"searcher": rw.searchers.KDE}, "searcher"),
     ],

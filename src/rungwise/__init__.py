@@ -1,7 +1,7 @@
 """rungwise: tune models without knowing how many epochs are enough.
 
-The public names are those listed here; everything else may move. They are looked up when they are
-first used, so that a worker process, which needs hardly any of them, starts in no time.
+The public names are those listed here; everything else may move. They are imported when they are
+first used, so that a worker process, which needs only few of them, starts quickly.
 """
 
 from __future__ import annotations

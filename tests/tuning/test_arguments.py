@@ -11,7 +11,7 @@ import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import InvalidArgumentError
 from rungwise.study_options import RunOptions, SearchOptions, StopOptions
-from rungwise.tuning.plan import build_limits, study_of
+from rungwise.tuning.plan import build_limits, build_study
 
 SPACE = {"x": rw.Float(0, 1)}
 
@@ -205,7 +205,7 @@ def asked(**changes):
         "limits": limits,
         **changes,
     }
-    return study_of(SPACE, **arguments)
+    return build_study(SPACE, **arguments)
 
 
 def test_the_defaults_are_those_of_the_paper():

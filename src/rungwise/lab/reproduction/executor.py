@@ -111,7 +111,7 @@ def _finished(
         for number, chunk in enumerate(chunks):
             yield number, run_chunk(chunk, shelf)
         return
-    context = process_pools.fresh()
+    context = process_pools.spawn_context()
     enough = context.Event()
     pool = ProcessPoolExecutor(
         processes, mp_context=context, initializer=_init_worker, initargs=(load, enough)

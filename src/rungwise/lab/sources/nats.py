@@ -108,7 +108,9 @@ def read_folder(
     paths = sorted(path for path in folder.iterdir() if MEMBER.fullmatch(path.name))
     if workers > 1 and len(paths) > 1:
         with ProcessPoolExecutor(
-            workers, mp_context=process_pools.fresh(), initializer=process_pools.die_with_parent
+            workers,
+            mp_context=process_pools.spawn_context(),
+            initializer=process_pools.die_with_parent,
         ) as pool:
             try:
                 with process_pools.ignoring_interrupts():
