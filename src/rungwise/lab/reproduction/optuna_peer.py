@@ -1,13 +1,13 @@
 """Optuna itself, as a user would run it: its TPE proposes, its Hyperband prunes, n_jobs workers.
 
-Nothing of rungwise decides here. The study is Optuna's own, in memory; what this file adds is
-virtual time: each worker holds a trial and trains a row of the table, and after every unit of
-resource it reports and asks whether to go on, as the loop of an objective does.
+No part of rungwise decides here. The study is Optuna's, in memory; this file only adds virtual
+time: each worker has a trial and trains a row of the table, and after every unit of resource it
+reports and asks whether to continue, as the loop of an objective does.
 
-Where that differs from a user's script: a proposal is answered by the nearest row of the table
-that was not drawn yet, and the parameters of the trial become those of that row, so that Optuna
-learns from what was trained. Steps count from 1, so that Hyperband's minimum resource of 1 is one
-unit. The name of a study decides the brackets of its trials, so it follows from the seed.
+The differences from a user's script: a proposal becomes the nearest row of the table that was not
+drawn yet, and the parameters of the trial are set to those of that row, so that Optuna learns from
+what was trained. Steps count from 1, so that Hyperband's minimum resource of 1 is one unit. Optuna
+assigns brackets by the name of the study, so the name follows from the seed.
 
 Reference:
     Akiba et al. (2019), Optuna: a next-generation hyperparameter optimization framework;
@@ -43,7 +43,7 @@ def play(case: Case) -> SimulationResult:
     """One study of Optuna; the protocol does not matter, it ends when all its trials have ended.
 
     The choice is Optuna's ``best_trial``: the best final value of the trials that were trained in
-    full. Where there is none, it is the best last value of the pruned ones.
+    full. If there is none, it is the best last value of the pruned ones.
     """
     with silence_optuna():
         return _Peer(case.table, trials=len(case.sample), seed=case.seed).run(case.workers)
@@ -51,7 +51,7 @@ def play(case: Case) -> SimulationResult:
 
 @dataclass(slots=True)
 class _Run:
-    """A trial under way."""
+    """A running trial."""
 
     trial: Any
     row: int
@@ -111,7 +111,7 @@ class _Peer:
         return self._result()
 
     def _start(self) -> None:
-        """A free worker asks for a trial."""
+        """Start a trial on a free worker."""
         trial = self._study.ask()
         proposed = suggest_config(self._space, trial)
         row = self._rows.draw(proposed)
@@ -120,16 +120,16 @@ class _Peer:
         self._schedule(_Run(trial, row, *self._table.leg(row, 0, self._table.resources)))
 
     def _schedule(self, run: _Run) -> None:
-        # At the same time, who was scheduled first is first, as in rungwise's own simulator.
+        # At equal times, the one scheduled first is first, as in rungwise's simulator.
         course = self._course
         course.scheduled += 1
         heappush(course.agenda, (course.now + run.seconds[run.done], course.scheduled, run))
 
     def _train(self, run: _Run) -> bool:
-        """A unit of resource has been trained; whether the trial goes on.
+        """Train one unit of resource; returns whether the trial continues.
 
-        A value of NaN is reported as it is: Optuna prunes the trial at its next rung, and lets a
-        trial fail that ends with it.
+        A value of NaN is reported as it is: Optuna prunes the trial at its next rung, and a trial
+        that ends with NaN fails.
         """
         value = run.values[run.done]
         run.done += 1
@@ -145,7 +145,7 @@ class _Peer:
         return False
 
     def _correct(self, trial: Any, config: Mapping[str, Any]) -> None:
-        """The trial's parameters become those of its row."""
+        """Set the trial's parameters to those of its row."""
         number = self._storage.get_trial_id_from_study_id_trial_number(self._id, trial.number)
         for parameter in self._space.parameters:
             name, domain = parameter.name, parameter.domain
@@ -175,7 +175,7 @@ class _Peer:
         )
 
     def _best(self) -> tuple[Best | None, str]:
-        """What a user takes, and how it was found."""
+        """The configuration that a user would choose, and how it was found."""
         states = library().trial.TrialState
         how = "its best trial of those trained in full"
         if self._study.get_trials(deepcopy=False, states=(states.COMPLETE,)):
