@@ -99,7 +99,7 @@ def _arrivals(log: MemoryLog) -> list[tuple[int, int]]:
 
 
 def _ceiling(result: rw.SimulationResult, x: Place, y: Place) -> str:
-    """The ceiling as a step line, with the moments at which it rose."""
+    """The ceiling as a step line, with the times at which it rose."""
     path: list[str] = []
     labels: list[str] = []
     ends = [n for n, _ in result.ceilings[1:]] + [result.reports]

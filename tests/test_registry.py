@@ -73,7 +73,7 @@ def test_a_searcher_that_needs_an_extra_names_it(name, monkeypatch):
     kind = class_of(SEARCHERS, name)
     if not hasattr(kind, "needs") or name in COMPOSED:
         return
-    monkeypatch.setattr("rungwise.searchers.checking.is_there", lambda module: False)
+    monkeypatch.setattr("rungwise.searchers.checking.is_installed", lambda module: False)
     with pytest.raises(MissingExtraError, match=kind.needs[-1]):
         check_searcher(SEARCHERS.build(SEARCHERS.classes()[name][0]), rw.Space.parse({"x": [1]}))
 

@@ -26,7 +26,7 @@ from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.option_checks import check_display
 from rungwise.options import take
-from rungwise.script_guard import not_while_loading
+from rungwise.script_guard import refuse_while_loading
 from rungwise.searchers.checking import check_searcher
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
@@ -139,7 +139,7 @@ def tune(
     """
     # All arguments by name: each group of options takes its own, so that none is written again.
     given = locals()
-    not_while_loading()
+    refuse_while_loading()
     search, stop = take(SearchOptions, given), take(StopOptions, given)
     output = take(OutputOptions, given)
     earlier = Transfer.of(search.transfer, search.leaders, study)
@@ -193,7 +193,7 @@ def resume(
         options: how to run it, where that is to change: ``backend``, ``retries``, …;
             ``workers`` and the other short forms change a field of the backend it had.
     """
-    not_while_loading()
+    refuse_while_loading()
     display = _choose_display(check_display("show", show))
     _check_callbacks(on_report=on_report, on_end=on_end)
     with _existing(study, types) as file:
