@@ -29,14 +29,14 @@ from rungwise.lab.sources import unpickling
 from rungwise.lab.sources.conversion import (
     ConvertedBenchmark,
     Progress,
+    drop_equal_axes,
     find_quantum,
-    left_out,
-    slim,
+    note_left_out,
     today,
 )
 from rungwise.lab.sources.limited_processes import map_limited
 from rungwise.lab.sources.source_errors import DAMAGE, damaged
-from rungwise.lab.sources.streams import members
+from rungwise.lab.sources.streams import iterate_members
 from rungwise.space import Choice, Space
 
 TOTAL = 15_625
@@ -126,7 +126,7 @@ def _tar_members(path: Path, on_progress: Progress | None) -> Iterator[tuple[str
     try:
         size = path.stat().st_size
         with path.open("rb") as raw:
-            for tar, member in members(raw):
+            for tar, member in iterate_members(raw):
                 name = member.name.rpartition("/")[2]
                 if MEMBER.fullmatch(name) and member.isreg():
                     file = tar.extractfile(member)
@@ -236,7 +236,7 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
     rows: dict[int, Architecture] = {}
     for architecture in architectures:
         if architecture.index in rows:
-            rule = f"architecture {architecture.index} must be there only once"
+            rule = f"architecture {architecture.index} must be in it only once"
             raise TableError(str(source), Words("ambiguous"), rule)
         rows[architecture.index] = architecture
     if not rows:
@@ -249,7 +249,7 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
             rule = f"architectures {texts[row.text]} and {row.index} must differ in their texts"
             raise TableError(str(source), Words("ambiguous"), rule)
     if not any(np.isfinite(row.accuracies).any() for row in ordered):
-        rule = f"one run at least must have all {EPOCHS} epochs on ori-test"
+        rule = f"at least one run must have all {EPOCHS} epochs on ori-test"
         raise TableError(str(source), Words("without results"), rule)
     lost = [
         name
@@ -258,21 +258,21 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
     ]
     for number, name in enumerate(_DATASETS):
         if name not in lost:
-            yield _benchmark(ordered, number, name, left_out(lost))
+            yield _benchmark(ordered, number, name, note_left_out(lost))
 
 
 def _benchmark(
     rows: list[Architecture], number: int, name: str, notes: list[str]
 ) -> ConvertedBenchmark:
-    """The benchmark of one data set, which an architecture at least was trained on."""
+    """The benchmark of one data set, which at least one architecture was trained on."""
     dataset, title, images = _DATASETS[name]
     kept = [row for row in rows if np.isfinite(row.accuracies[number]).any()]
     trained = np.array([np.isfinite(row.accuracies[number, :, 0]) for row in kept])
-    values = _imputed(np.stack([row.accuracies[number] for row in kept], axis=1) / 100)
-    seconds = _imputed(np.stack([row.seconds[number] for row in kept], axis=1))
+    values = _impute(np.stack([row.accuracies[number] for row in kept], axis=1) / 100)
+    seconds = _impute(np.stack([row.seconds[number] for row in kept], axis=1))
     runs = trained.sum(axis=1)
     if len(kept) < TOTAL:
-        notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source held no more")
+        notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source has no more")
     if not trained.all():
         notes.append(f"{int((~trained).sum()):,} missing seeds are the mean of the others")
     card = Card(
@@ -309,7 +309,7 @@ def _benchmark(
     return ConvertedBenchmark(
         card=card,
         values=values,
-        seconds=slim(seconds),
+        seconds=drop_equal_axes(seconds),
         configs=[parse_architecture(row.text) for row in kept],
         names=[row.text for row in kept],
         # The mean of two accuracies lies between two multiples of one image.
@@ -317,7 +317,7 @@ def _benchmark(
     )
 
 
-def _imputed(curves: NDArray[Any]) -> NDArray[np.float64]:
+def _impute(curves: NDArray[Any]) -> NDArray[np.float64]:
     """Curves [seeds, rows, epochs] with missing seeds filled in.
 
     The authors' code takes the mean of the two others even if one of those is missing too, which
