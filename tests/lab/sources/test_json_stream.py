@@ -83,7 +83,9 @@ def test_a_byte_that_is_no_utf8_is_told_in_its_entry(chunk):
 
 
 def test_the_end_of_a_text_is_called_so():
-    with pytest.raises(TableError, match=r"x: 'a', '0' is .*\(at its end, a comma or a closing brace is expected"):
+    with pytest.raises(
+        TableError, match=r"x: 'a', '0' is .*\(at its end, a comma or a closing brace is expected"
+    ):
         list(json_stream.iterate_entries(io.BytesIO(b'{"a": {"0": 1'), "x"))
 
 

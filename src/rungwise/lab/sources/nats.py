@@ -14,7 +14,8 @@ from __future__ import annotations
 import bz2
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,10 +119,13 @@ def read_tar(
     path: Path, *, workers: int = 1, on_progress: Progress | None = None
 ) -> Iterator[Architecture]:
     """The architectures of a tar file of the folder; nothing is unpacked to disk."""
-    return map_limited(read_architecture, _tar_members(path, on_progress), workers)
+    with closing(_tar_members(path, on_progress)) as tasks:
+        yield from map_limited(read_architecture, tasks, workers)
 
 
-def _tar_members(path: Path, on_progress: Progress | None) -> Iterator[tuple[str, bytes]]:
+def _tar_members(
+    path: Path, on_progress: Progress | None
+) -> Generator[tuple[str, bytes], None, None]:
     """The names and the compressed pickles of a tar file."""
     try:
         size = path.stat().st_size
