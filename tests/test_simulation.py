@@ -191,7 +191,7 @@ BAD_CALLS = {
     "values is of shape (3,)": lambda: rw.Table(np.ones(3)),
     "values is of shape (0, 0)": lambda: rw.Table([]),
     "values is 'abc', but it must hold numbers": lambda: rw.Table("abc"),
-    "one value at least must be finite": lambda: rw.Table([[math.nan, math.inf]]),
+    "at least one value must be finite": lambda: rw.Table([[math.nan, math.inf]]),
     "seconds is -1.0": lambda: rw.Table([[1.0]], seconds=-1),
     "seconds is of shape (3,)": lambda: rw.Table([[1.0], [2.0]], seconds=[1, 2, 3]),
     "seconds is nan": lambda: rw.Table([[1.0]], seconds=math.nan),
