@@ -45,7 +45,7 @@ def set_fields(backend: Any, given: Mapping[str, Any]) -> Any:
     for name, value in given.items():
         if name not in known:
             kind = type(backend).__name__
-            rule = f"the backend {kind} has none; its options are {', '.join(known)}"
+            rule = f"the backend {kind} has no such option; its options are {', '.join(known)}"
             raise InvalidArgumentError(name, value, rule)
     return replace(backend, **given)
 
@@ -61,7 +61,7 @@ def read_backend(options: Mapping[str, Any], types: Iterable[type] = ()) -> Any:
     if name not in kinds:
         kinds = {each: BACKENDS.find(each) for each in BACKENDS.classes()}
     if name not in kinds:
-        rule = "the study was run on a backend that is not known here: give backend=…"
+        rule = "the study was run on a backend that is not known here: give another with backend=…"
         raise InvalidArgumentError("backend", name, rule)
     kind: Any = kinds[name]
     # What a later version has added is dropped, as with the other options.

@@ -177,7 +177,7 @@ class LogUnavailableError(RungwiseError):
         self.reason = reason
         super().__init__(
             f"The study file {path} cannot be read or written now: {reason}. "
-            f"What was kept before is safe; try again when this is mended."
+            f"What was kept before is safe; try again when the problem is solved."
         )
 
 

@@ -1,4 +1,4 @@
-"""``rungwise retrain``: the winner is trained in full."""
+"""``rungwise retrain``: train the best configuration in full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rungwise.cli import summary
-from rungwise.cli.arguments import AsJson, Function, Study
+from rungwise.cli.arguments import Function, ResultAsJson, Study
 from rungwise.cli.console import out, progress
 from rungwise.cli.summary import line
 from rungwise.cli.tune import interruptible, load_trainable
@@ -17,10 +17,17 @@ from rungwise.tuning import function_reference
 from rungwise.tuning.loading import load
 
 Retrained = Annotated[
-    int | None, typer.Option(help="The trial to retrain; the best one by default.", min=0)
+    int | None, typer.Option(help="Number of the trial to retrain; the best one by default.", min=0)
 ]
-Resource = Annotated[int | None, typer.Option(help="How far; the study's maximum if not.", min=1)]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew, whatever was interrupted.")]
+Resource = Annotated[
+    int | None, typer.Option(help="How far to train; the study's maximum by default.", min=1)
+]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh", help="Start from scratch, even if an earlier retraining was interrupted."
+    ),
+]
 
 
 def retrain(
@@ -29,11 +36,11 @@ def retrain(
     resource: Resource = None,
     trial: Retrained = None,
     fresh: Fresh = False,
-    as_json: AsJson = False,
+    as_json: ResultAsJson = False,
 ) -> None:
-    """Train the winner from scratch to the maximum (phase 2 of the paper).
+    """Train the best configuration from scratch to the maximum (phase 2 of the paper).
 
-    A retraining that was interrupted goes on where it was.
+    A retraining that was interrupted is resumed.
     """
     result = load(study)
     if train is not None:
@@ -42,13 +49,13 @@ def retrain(
         with StudyFile(study, mode="read") as file:
             trainable = function_reference.find(file.about.train, str(study))
     until = result.find_retraining_goal(resource)
-    with interruptible(), progress("retraining") as tell:
+    with interruptible(), progress("retraining") as advance:
         found = result.retrain(
             trainable,
             resource=resource,
             trial=trial,
             fresh=fresh,
-            on_report=lambda reached, _: tell(int(reached), int(until)),
+            on_report=lambda reached, _: advance(int(reached), int(until)),
         )
     if as_json:
         typer.echo(summary.as_line(found.to_json()))
