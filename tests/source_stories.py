@@ -5,13 +5,14 @@ import io
 import json
 import pickle
 import tarfile
+import time
 from collections import OrderedDict
 
 import numpy as np
 import pytest
 
 from rungwise.errors import TableError
-from rungwise.lab.sources import convert
+from rungwise.lab.sources import convert, unpickling
 
 DATASETS = ("cifar10-valid", "cifar10", "cifar100", "ImageNet16-120")
 OPS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
@@ -75,6 +76,19 @@ def arch_record(index, seeds=(777, 888, 999), datasets=DATASETS, text=None):
 
 def pickled(value, protocol=4):
     return bz2.compress(pickle.dumps(value, protocol=protocol), 1)
+
+
+def spend(_name, seconds):
+    """Processor time, for a child process."""
+    begin = time.process_time()
+    while time.process_time() < begin + seconds:
+        pass
+    return seconds
+
+
+def unpickle(name, content):
+    """For a child process, which needs a function of a module."""
+    return unpickling.load(io.BytesIO(content), name)
 
 
 # -- PD1 ---------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def described(path):
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in list_rows(path)]
     return {
         "best": [result.best.trial, result.best.value, result.best.resource],
-        "why": result.why,
+        "why": result.view.why,
         "trials": result.trials,
         "reports": result.reports,
         "spent": result.resource_spent,

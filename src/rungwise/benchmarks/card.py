@@ -16,8 +16,8 @@ from rungwise.errors import TableError
 from rungwise.space import Space
 from rungwise.validation import Goal, parse_goal, set_frozen, whole
 
-FORMAT = 1
-"""The version of the pair of files; a reader refuses newer ones."""
+FORMAT = 2
+"""The version of the pair of files; a reader refuses others."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -124,8 +124,11 @@ class Card:
         version = document.get("format")
         if type(version) is not int or version < 1:
             raise TableError("format of the card", version, "it must be a whole number from 1 on")
-        if version > FORMAT:
-            rule = f"this version of rungwise reads formats up to {FORMAT}: update it"
+        if version != FORMAT:
+            advice = "update it"
+            if version < FORMAT:
+                advice = "convert the source again, or write the benchmark again with store.write"
+            rule = f"this version of rungwise reads format {FORMAT}: {advice}"
             raise TableError("format of the card", version, rule)
         known = [entry.name for entry in fields(cls)]
         missing = [name for name in known if name not in document]

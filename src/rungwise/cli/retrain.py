@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from rungwise.backend_options import SHORT_FORMS
 from rungwise.cli import summary
 from rungwise.cli.arguments import Function, ResultAsJson, Study
 from rungwise.cli.console import out, progress
+from rungwise.cli.options import with_options
 from rungwise.cli.summary import line
-from rungwise.cli.tune import interruptible, load_trainable
+from rungwise.cli.tune import choose_backend, interruptible, load_trainable
 from rungwise.formatting import format_value
+from rungwise.options import list_options
 from rungwise.storage.study_file import StudyFile
+from rungwise.study_options import RunOptions
 from rungwise.tuning import function_reference
 from rungwise.tuning.loading import load
 
@@ -29,9 +33,16 @@ Fresh = Annotated[
     ),
 ]
 
+_WHERE = (
+    *(each for each in list_options(RunOptions) if each.name == "backend"),
+    *(each for each in SHORT_FORMS if each.name != "workers"),  # there is one job
+)
 
+
+@with_options(_WHERE)
 def retrain(
     study: Study,
+    given: dict[str, Any],
     train: Function = None,
     resource: Resource = None,
     trial: Retrained = None,
@@ -40,9 +51,12 @@ def retrain(
 ) -> None:
     """Train the best configuration from scratch to the maximum (phase 2 of the paper).
 
-    A retraining that was interrupted is resumed.
+    A retraining that was interrupted is resumed. It runs on one worker of the study's backend,
+    unless the options choose another.
     """
     result = load(study)
+    if given:
+        choose_backend({"backend": result.backend}, given)
     if train is not None:
         trainable = load_trainable(train)
     else:
@@ -55,6 +69,7 @@ def retrain(
             resource=resource,
             trial=trial,
             fresh=fresh,
+            backend=given.get("backend"),
             on_report=lambda reached, _: advance(int(reached), int(until)),
         )
     if as_json:

@@ -20,8 +20,8 @@ def result_to_json(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
     return result.to_json(top=top)
 
 
-def print_summary(console: Console, result: TuningResult) -> None:
-    """The winner, why the study has ended or not, and what it cost."""
+def print_summary(console: Console, result: TuningResult, *, why: bool = True) -> None:
+    """The winner, why the study has ended or not (unless that was shown), and what it cost."""
     if result.view.best is None:
         console.print("[bold]No trial has reported a finite value.[/bold]")
     else:
@@ -34,7 +34,8 @@ def print_summary(console: Console, result: TuningResult) -> None:
             console.print(f"  {line(name)} = {line(repr(value))}", soft_wrap=True)
         if best.checkpoint is not None:
             console.print(f"  checkpoint: {line(str(best.checkpoint))}", soft_wrap=True)
-    console.print(line(result.why))
+    if why:
+        console.print(line(result.why))
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""
     console.print(
         f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "

@@ -185,10 +185,12 @@ class TrainingBackendConformance(BackendConformance):
         assert self.follow(backend) == [Reported(0, 1, 1), Ended(0)]
         assert mark.read_text() == "2"
 
-    def _study(self, train: Train, rules: Rules, trials: int = 2, workers: int = 1) -> Any:
+    def _study(
+        self, train: Train, rules: Rules, trials: int = 2, workers: int = 1, **limits: Any
+    ) -> Any:
         """A study of trials to resource 3, driven with a policy; (engine, log, driver)."""
         initial = [{"x": number} for number in range(trials)]
-        study = Study(FixedResource(3), Limits(trials=trials), initial=initial)
+        study = Study(FixedResource(3), Limits(trials=trials, **limits), initial=initial)
         engine, log = Engine(study), MemoryLog(study=study)
         self.failures: list[Any] = []
         policy = Policy(engine, rules, on_failure=lambda *told: self.failures.append(told))
@@ -242,6 +244,25 @@ class TrainingBackendConformance(BackendConformance):
         assert JobFailed not in kinds
         assert backend.idle() == 2
 
+    def test_halted_jobs_leave_at_once_and_are_lost(self) -> None:
+        """In the middle of whatever they do, and their slots are free then."""
+
+        def endless(config: Mapping[str, Any], run: Any) -> None:
+            run.report(1, loss=config["x"])
+            for _ in range(6000):
+                time.sleep(0.01)
+
+        engine, log, driver, backend = self._study(endless, Rules(), workers=2, target=0)
+        driver.run()
+        assert engine.ended is not None
+        begun = time.monotonic()
+        driver.halt()
+        assert time.monotonic() - begun < 20
+        assert engine.open_jobs == []
+        assert JobFailed not in [type(event) for event, _ in log.entries]
+        assert self.failures == []
+        self._until(backend, lambda: backend.idle() == 2)
+
     def test_a_job_asked_to_leave_is_unwound_whatever_it_does(self) -> None:
         """Its last lines are run, and its slot takes the next job."""
         backend = self.open(do)
@@ -281,7 +302,7 @@ class TrainingBackendConformance(BackendConformance):
     @pytest.mark.parametrize(
         ("rules", "reason"),
         [
-            (Rules(report_timeout=0.6), "nothing was heard of it for 0.6 s (report_timeout)"),
+            (Rules(report_timeout=0.6), "it sent no report for 0.6 s (report_timeout)"),
             (Rules(trial_timeout=0.6), "it ran longer than 0.6 s (trial_timeout)"),
         ],
         ids=["silent", "long"],

@@ -41,8 +41,8 @@ def fold(
         raise
 
 
-def take_up(part: StudyPart) -> tuple[Engine, float]:
-    """The same, with the jobs that were open given up as lost."""
+def fold_for_resuming(part: StudyPart) -> tuple[Engine, float]:
+    """The same as :func:`fold`, with the jobs that were open given up as lost."""
     engine, clock = fold(part)
     lost = [(event, engine.handle(event)) for event in lost_jobs(engine, at=clock)]
     if lost:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from rungwise.backend_options import UnknownBackend
 from rungwise.errors import InvalidArgumentError
 from rungwise.storage.study_file import About
 from rungwise.study_options import RunOptions
@@ -13,8 +14,8 @@ from rungwise.tuning.opening import open_study
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 
-CREW = "crew"
-"""How many workers there were; kept with the options, since "auto" depends on the machine."""
+WORKERS_KEY = "crew"
+"""The key of the number of workers; kept with the options, since "auto" depends on the machine."""
 
 
 def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> TuningResult:
@@ -25,6 +26,7 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
         types: recipes, rankings and searchers of your own that the study uses.
     """
     with open_study(study, types=types) as file:
+        running = file.log.lock.held()  # first: it may end while it is read
         engine, clock = fold(file)
         about = file.about
         options = read_options(about, types)
@@ -36,16 +38,16 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
             failures=file.failures(),
             retrained=list_retrained(file, options.store_beside(file.path)),
             options=options,
-            workers=about.options.get(CREW, 1),
+            workers=about.options.get(WORKERS_KEY, 1),
+            running=running,
         )
 
 
 def read_options(about: About, types: Sequence[type]) -> RunOptions:
-    """The options of a study that is only read: a backend that is not known here does no harm."""
+    """The options of a study that is only read: only training needs a backend that is known."""
     try:
         return RunOptions.read(about.options, {}, types)
     except InvalidArgumentError as error:
         if error.argument != "backend":
             raise
-        others = {name: value for name, value in about.options.items() if name != "backend"}
-        return RunOptions.read(others, {})
+        return RunOptions.read(about.options, {"backend": UnknownBackend(str(error.value))})

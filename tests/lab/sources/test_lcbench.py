@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from source_stories import lcbench_config, lcbench_run, refused
 
-from rungwise.benchmarks import archive, store
+from rungwise.benchmarks import npz, store
 from rungwise.errors import TableError
 from rungwise.lab.sources import convert, json_stream, lcbench
 
@@ -349,5 +349,5 @@ def test_damaged_and_promising_arrays_are_refused(tmp_path, monkeypatch):
     path.write_bytes(content[:-50])
     refused(folder, tmp_path, lcbench.ARRAYS[0])
     path.write_bytes(content)
-    monkeypatch.setattr(archive, "LIMIT", len(content) - 1)
+    monkeypatch.setattr(npz, "LIMIT", len(content) - 1)
     refused(folder, tmp_path, lcbench.ARRAYS[0], f"at most {len(content) - 1:,} are read")

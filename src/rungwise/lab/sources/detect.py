@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from rungwise.errors import TableError, Words
 from rungwise.lab.sources import lcbench, nats, pd1
@@ -17,9 +18,9 @@ from rungwise.lab.sources.source_errors import DAMAGE, damaged
 Maker = Callable[[Progress | None, int], Iterator[ConvertedBenchmark]]
 
 WANTED = (
-    "NAS-Bench-201 (the folder NATS-tss-v1_0-3ffb9-simple, its tar file, or the single "
-    "NATS-tss-v1_0-3ffb9.pickle.pbz2), PD1 (pd1.tar.gz, or the folder in it) or LCBench "
-    "(data_2k_lw.json or data_2k.json, plain or zipped, or the folder of its arrays)"
+    "NAS-Bench-201 (the folder NATS-tss-v1_0-3ffb9-simple, or its tar file), PD1 (pd1.tar.gz, or "
+    "the folder in it) or LCBench (data_2k_lw.json or data_2k.json, plain or zipped, or the folder "
+    "of its arrays)"
 )
 """What can be converted."""
 
@@ -62,7 +63,8 @@ def recognise(path: Path) -> list[Source]:
     except DAMAGE as error:
         raise damaged(path, error) from error
     if not found:
-        raise _strange(path)
+        single = [child for child in path.iterdir() if _is_single(child)]
+        raise nats.refuse_single_file(single[0]) if single else _strange(path)
     return found
 
 
@@ -99,8 +101,13 @@ def _results(folder: Path, names: set[str]) -> list[Path]:
 
 def _named(path: Path) -> list[Source]:
     """A file of a well-known name in a folder; others are not looked into."""
-    known = path.name in _NAMES or path.name.startswith("NATS-tss-")
+    known = path.name in _NAMES or (path.name.startswith("NATS-tss-") and not _is_single(path))
     return [_file(path)] if known and path.is_file() else []
+
+
+def _is_single(path: Path) -> bool:
+    """Whether a name is that of the one pickle of all architectures."""
+    return path.name.startswith("NATS-tss-") and path.name.endswith(".pbz2")
 
 
 def _file(path: Path) -> Source:
@@ -108,7 +115,7 @@ def _file(path: Path) -> Source:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if head.startswith(b"BZh"):
-        return _pickle(path)
+        _refuse_pickle(path)
     if head.startswith(b"\x1f\x8b"):
         with gzip.open(path) as stream:
             inner = stream.read(_HEAD)
@@ -120,17 +127,14 @@ def _file(path: Path) -> Source:
     return _text(path, head)
 
 
-def _pickle(path: Path) -> Source:
+def _refuse_pickle(path: Path) -> NoReturn:
+    """One pickle of NAS-Bench-201: it is too little, or too much."""
     if nats.MEMBER.fullmatch(path.name):
         rule = "one is no benchmark: give the folder"
         raise TableError(str(path), Words("one architecture of NAS-Bench-201"), rule)
     with bz2.open(path) as stream:
-        if stream.read(1) != b"\x80":
-            raise _strange(path)
-    return Source(
-        "NAS-Bench-201",
-        lambda tell, _workers: nats.make(nats.read_single(path, tell), path),
-    )
+        pickled = stream.read(1) == b"\x80"
+    raise nats.refuse_single_file(path) if pickled else _strange(path)
 
 
 def _is_tar(head: bytes) -> bool:
@@ -144,7 +148,9 @@ def _tar(path: Path) -> Source:
     if plain and not _holds_results(path):
         return Source(
             "NAS-Bench-201",
-            lambda tell, _workers: nats.make(nats.read_tar(path, tell), path),
+            lambda tell, workers: nats.make(
+                nats.read_tar(path, workers=workers, on_progress=tell), path
+            ),
         )
     return Source(
         "PD1",

@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from rungwise.benchmarks import archive
+from rungwise.benchmarks import npz
 from rungwise.benchmarks.card import Card
 from rungwise.errors import SpaceError, TableError, Words
 from rungwise.lab.sources.conversion import (
@@ -367,7 +367,7 @@ def _texts(array: Any, path: Path) -> list[str]:
 
 def _arrays(path: Path, names: Iterable[str]) -> list[Any]:
     """Some arrays of an ``.npz`` file."""
-    found = archive.unpack(path, archive.content(path, archive.LIMIT), foreign=True)
+    found = npz.unpack_arrays(path, npz.read_file(path, npz.LIMIT), foreign=True)
     missing = sorted(set(names) - set(found))
     if missing:
         rule = f"it must have the arrays {missing}"
