@@ -272,8 +272,8 @@ def _draw_points(
         for number, (point, name) in enumerate(zip(points, names, strict=True))
     ]
     numbers = range(len(points))
-    colour = legend("color", names, [*map(theme.colour, numbers)], field="label")
-    shape = legend("shape", names, [*map(theme.symbol, numbers)], field="label")
+    colour = legend("color", names, [*map(theme.colour, numbers)])
+    shape = legend("shape", names, [*map(theme.symbol, numbers)])
     chosen: dict[str, Any] = {"condition": {"param": "chosen", "value": 1}, "value": 0.1}
     # Dozens of coloured bars would hide the points.
     faint = {"condition": {"test": "datum.best", **colour["color"]}, "value": theme.FAINT}

@@ -253,8 +253,8 @@ def _draw_best(best: Sequence[Curve], rest: Sequence[Curve], axes: Axes) -> list
         names.append(f"{len(rest):,} others" if len(rest) > 1 else "1 other")
         colours.append(theme.FAINT)
         dashes.append(theme.dash(0))
-    colour = legend("color", names, colours, field="label")
-    dash = legend("strokeDash", names, dashes, field="label")
+    colour = legend("color", names, colours)
+    dash = legend("strokeDash", names, dashes)
     tips = [
         *(tip("name", axes.kind), tip("place", "place")),
         *(tip("x", axes.resource, ","), tip("y", axes.metric, ".5~g")),

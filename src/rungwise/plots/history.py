@@ -81,7 +81,8 @@ def _read_view(source: Any) -> StudyView:
 
 def _estimates_noise(view: StudyView) -> bool:
     """Whether a check of the study may depend on ε."""
-    percentile = getattr(getattr(view.recipe, "ranking", None), "noise_percentile", None)
+    recipe = getattr(view.recipe, "scheduler", view.recipe)  # that of Rush is inside
+    percentile = getattr(getattr(recipe, "ranking", None), "noise_percentile", None)
     return percentile is not None and percentile() is not None
 
 
@@ -111,8 +112,8 @@ def _draw_epsilons(
     lines: list[dict[str, Any]], rises: list[dict[str, Any]], names: list[str]
 ) -> list[dict[str, Any]]:
     numbers = range(len(names))
-    colour = legend("color", names, [*map(theme.colour, numbers)], field="label")
-    dash = legend("strokeDash", names, [*map(theme.dash, numbers)], field="label")
+    colour = legend("color", names, [*map(theme.colour, numbers)])
+    dash = legend("strokeDash", names, [*map(theme.dash, numbers)])
     shown = None if names == ["ε"] else {"title": None, "symbolType": "stroke"}
     colour["color"]["legend"] = dash["strokeDash"]["legend"] = shown
     tips = [tip("label", "study"), tip("y", "ε", ".4~g"), tip("x", "after reports", ",")]
@@ -213,33 +214,25 @@ def _draw_ladder(jobs: Sequence[Training], view: StudyView) -> list[dict[str, An
         CEILING: ("stroke", theme.colour(1)),
     }
     names = [name for name in looks if shown[name]]
-
-    def encode(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """How lines of a name look, and how dots do."""
-        colour = legend("color", names, [looks[one][1] for one in names], datum=name)
-        shape = legend("shape", names, [looks[one][0] for one in names], datum=name)
-        return colour, {**colour, **shape}
-
+    shape = legend("shape", names, [looks[name][0] for name in names])
+    colour = legend("color", names, [looks[name][1] for name in names])
     promoted = [{"x": job.at, "y": job.start, "y2": job.end} for job in jobs if job.start > 0]
     thin = {"type": "rule", "color": theme.FAINT, "opacity": 0.6}
-    rows = [_describe(job, view) for job in jobs]
     tips = [tip("trial", "trial"), tip("from", "from", ","), tip("y", "to", ",")]
     tips.append(tip("about", "configuration"))
-    dots = [row for row in rows if row["trial"] != best]
+    dots = [{**_describe(job, view), "label": JOB} for job in jobs if job.trial != best]
+    path = [{**_describe(job, view), "label": winner} for job in jobs if job.trial == best]
     layers = [
         layer(promoted, thin, y2={"field": "y2"}),
-        layer(dots, {**DOT, "size": 22, "opacity": 0.6}, **encode(JOB)[1], tooltip=tips),
+        layer(dots, {**DOT, "size": 22, "opacity": 0.6}, **colour, **shape, tooltip=tips),
+        layer(path, {"type": "line", "strokeWidth": 2}, **colour),
+        layer(path, {**DOT, "size": 70}, **colour, **shape, tooltip=tips),
     ]
-    if best is not None:
-        line, dot = encode(winner)
-        path = [row for row in rows if row["trial"] == best]
-        layers.append(layer(path, {"type": "line", "strokeWidth": 2}, **line))
-        layers.append(layer(path, {**DOT, "size": 70}, **dot, tooltip=tips))
     if rises:
         rises.append((max(jobs[-1].at, view.reports), rises[-1][1]))
-        steps = [{"x": x, "y": y} for x, y in rises]
+        steps = [{"label": CEILING, "x": x, "y": y} for x, y in rises]
         mark = {"type": "line", "interpolate": "step-after", "strokeWidth": 2.5}
-        layers.append(layer(steps, mark, **encode(CEILING)[0]))
+        layers.append(layer(steps, mark, **colour))
         layers.append(hover(steps, [tip("y", CEILING, ","), tip("x", "after reports", ",")]))
     return layers
 

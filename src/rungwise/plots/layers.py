@@ -61,17 +61,20 @@ def tip(field: str, title: str, form: str = "") -> dict[str, Any]:
     return {"field": field, "title": theme.clean(title), **kind}
 
 
-def legend(channel: str, names: Sequence[str], looks: Sequence[Any], **more: Any) -> dict[str, Any]:
+def legend(channel: str, names: Sequence[str], looks: Sequence[Any]) -> dict[str, Any]:
     """A channel (``"color"``, ``"shape"``, …) that gives each name its look, with a legend.
+
+    A layer finds the name in the field ``label`` of its rows.
 
     Args:
         channel: what the look is.
         names: what the legend lists, in order.
         looks: the look of each name.
-        more: where a layer finds its name: ``field=…`` or ``datum=…``.
     """
     scale = {"domain": list(names), "range": list(looks)}
-    return {channel: {"type": "nominal", "scale": scale, "legend": {"title": None}, **more}}
+    return {
+        channel: {"field": "label", "type": "nominal", "scale": scale, "legend": {"title": None}}
+    }
 
 
 def log_axis(low: float, high: float, ticks: Sequence[float] | None = None) -> dict[str, Any]:
