@@ -85,7 +85,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Scales:
+class Labels:
     """What is on the axes of a picture of costs and values."""
 
     title: str
@@ -121,18 +121,18 @@ def pareto(
     one_of("against", against, ("spent", "seconds"))
     if isinstance(source, Comparison):
         points = make_points(source, against)
-        scales = _choose_scales(source, against)
+        labels = _choose_labels(source, against)
     else:
         must_be("source", source, Iterable, "a section of a reproduction, or points")
         points = list(source)
         for point in points:
             must_be("source", point, Point, "a section of a reproduction, or points")
-        scales = Scales("Value against cost", value, cost, parse_goal(goal))
+        labels = Labels("Value against cost", value, cost, parse_goal(goal))
     if not points:
         rule = "at least one must have finite figures"
         raise InvalidArgumentError("source", source, rule)
-    best = find_front(points, scales.goal)
-    x: dict[str, Any] = {"title": scales.cost}
+    best = find_front(points, labels.goal)
+    x: dict[str, Any] = {"title": labels.cost}
     x["scale"] = {"padding": 20}
     costs = sorted(point.cost for point in points)
     low, high = -math.inf, math.inf
@@ -140,11 +140,11 @@ def pareto(
         low, high = costs[0] / 1.3, costs[-1] * 1.3
         x |= log_axis(low, high)
     return make_figure(
-        [_draw_front(best), *_draw_points(points, best, scales, (low, high))],
-        title=scales.title,
+        [_draw_front(best), *_draw_points(points, best, (low, high))],
+        title=labels.title,
         note="± a standard deviation; the grey line joins what nothing beats for less",
         x=x,
-        y={"title": scales.value, "scale": {"padding": 20}},
+        y={"title": labels.value, "scale": {"padding": 20}},
         # As high as the legend is.
         height=max(theme.HEIGHT, 140 + 19 * len(points)),
     )
@@ -225,11 +225,11 @@ def make_points(section: Comparison, against: Against) -> list[Point]:
     return points
 
 
-def _choose_scales(section: Comparison, against: Against) -> Scales:
+def _choose_labels(section: Comparison, against: Against) -> Labels:
     unit = " (%)" if section.percent else ""
     cost = {"spent": "resource spent", "seconds": "runtime (hours)"}[against]
     title = f"{section.benchmark}: {section.final_metric} against {cost.removesuffix(' (hours)')}"
-    return Scales(title, f"{section.final_metric}{unit}", cost, section.final_goal)
+    return Labels(title, f"{section.final_metric}{unit}", cost, section.final_goal)
 
 
 def _scaled(figure: Spread, factor: float) -> tuple[float, float]:
@@ -244,14 +244,13 @@ def _draw_front(best: Sequence[Point]) -> dict[str, Any]:
 
 
 def _draw_points(
-    points: Sequence[Point], best: Sequence[Point], scales: Scales, span: tuple[float, float]
+    points: Sequence[Point], best: Sequence[Point], span: tuple[float, float]
 ) -> list[dict[str, Any]]:
     """The points with their error bars; those of the front are larger, their bars have colour.
 
     Args:
         points: the points.
         best: those of the front.
-        scales: what the axes are.
         span: where the horizontal axis begins and ends: no bar goes further.
     """
     names = _name_points(points)
@@ -277,7 +276,7 @@ def _draw_points(
     chosen: dict[str, Any] = {"condition": {"param": "chosen", "value": 1}, "value": 0.1}
     # Dozens of coloured bars would hide the points.
     faint = {"condition": {"test": "datum.best", **colour["color"]}, "value": theme.FAINT}
-    tips = [tip("label", "method"), tip("found", scales.value), tip("spent", scales.cost)]
+    tips = [tip("label", "method"), tip("found", "value"), tip("spent", "cost")]
     bar: dict[str, Any] = {"color": faint, "opacity": chosen}
     size = {"condition": {"test": "datum.best", "value": 120}, "value": 50}
     select = {"type": "point", "fields": ["label"]}

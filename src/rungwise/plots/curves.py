@@ -222,7 +222,7 @@ def _draw_others(curves: Sequence[Curve], axes: Axes, span: Span | None) -> list
         ys = [_finite(y, digits=5) for _, y in pairs]
         lines.append({**about, "x": [x for x, _ in pairs], "y": ys})
         dots += [dot for dot in _find_lonely(curve, about) if low <= dot["y"] <= high]
-    tips = [tip("name", axes.kind), tip("score", axes.metric), tip("about", "configuration")]
+    tips = [tip("name", axes.kind), tip("score", "value"), tip("about", "configuration")]
     pointed = {"type": "point", "on": "pointerover", "clear": "pointerout", "fields": ["number"]}
     drawn = layer(
         lines,
@@ -257,7 +257,7 @@ def _draw_best(best: Sequence[Curve], rest: Sequence[Curve], axes: Axes) -> list
     dash = legend("strokeDash", names, dashes)
     tips = [
         *(tip("name", axes.kind), tip("place", "place")),
-        *(tip("x", axes.resource, ","), tip("y", axes.metric, ".5~g")),
+        *(tip("x", "resource", ","), tip("y", "value", ".5~g")),
         tip("about", "configuration"),
     ]
     mark = {"type": "line", "clip": True, "strokeWidth": 2}

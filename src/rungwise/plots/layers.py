@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rungwise.plots import theme
-
 DOT: dict[str, Any] = {"type": "point", "filled": True, "opacity": 1}
 HOVER = "hover"
 """The name of layers that only carry tooltips: they are left out of pictures."""
@@ -54,11 +52,12 @@ def tip(field: str, title: str, form: str = "") -> dict[str, Any]:
 
     Args:
         field: the field it shows.
-        title: what stands before it.
+        title: what stands before it, a word of ours: Vega-Lite makes it part of an expression, in
+            which a user's text could do anything. Users' texts are data.
         form: the format of a number, as d3 has it; without one it is a text.
     """
     kind = {"type": "quantitative", "format": form} if form else {"type": "nominal"}
-    return {"field": field, "title": theme.clean(title), **kind}
+    return {"field": field, "title": title, **kind}
 
 
 def legend(channel: str, names: Sequence[str], looks: Sequence[Any]) -> dict[str, Any]:

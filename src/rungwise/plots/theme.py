@@ -25,7 +25,7 @@ CONFIG: dict[str, Any] = {
     "background": "white",
     "font": FONT,
     "title": {
-        "anchor": "start", "frame": "group", "offset": 16,
+        "anchor": "start", "frame": "group", "limit": 860, "offset": 16,
         "fontSize": 16, "color": INK,
         "subtitleFontSize": 12.5, "subtitleColor": SOFT_INK, "subtitlePadding": 6,
     },
@@ -35,6 +35,9 @@ CONFIG: dict[str, Any] = {
         "labelColor": SOFT_INK, "labelFontSize": 12, "labelLimit": 260, "labelPadding": 4,
         "titleColor": INK, "titleFontSize": 13, "titleFontWeight": "normal", "titlePadding": 10,
     },
+    # Longer ones would be drawn over what stands beside the axis.
+    "axisX": {"titleLimit": 640},
+    "axisY": {"titleLimit": 380},
     "legend": {
         "aria": False, "title": None, "offset": 20,
         "labelColor": INK, "labelFontSize": 12, "labelLimit": 320, "rowPadding": 4,
