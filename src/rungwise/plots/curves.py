@@ -24,6 +24,7 @@ from rungwise.views import UNNAMED, StudyView, find_view
 
 Floats = NDArray[np.float64]
 Span = tuple[float, float]
+EVERYTHING: Span = (-math.inf, math.inf)
 
 LONGEST = 24
 """How long a name may be in the legend; the tooltip has the whole of a longer one."""
@@ -31,7 +32,7 @@ LONGEST = 24
 POINTS = 200
 """How many points a curve in the background has at most: more cannot be seen."""
 
-ROOM = 1.5
+ROOM = 3
 """How far beyond nearly all values one may lie and still be shown, in units of their spread."""
 
 
@@ -112,13 +113,12 @@ def learning_curves(
     best, rest = curves[:top], curves[top:] if others else []
     span = _find_span([*best, *rest], best)
     note = "lower is better" if axes.goal == "min" else "higher is better"
-    if span is not None:
-        note += "; the most extreme values lie outside the picture"
     y: dict[str, Any] = {"title": axes.metric}
-    if span is not None:
+    if span != EVERYTHING:
+        note += "; the most extreme values lie outside the picture"
         y["scale"] = {"domain": list(span), "nice": False}
     return make_figure(
-        [*_draw_others(rest, axes, span), *_draw_best(best, rest, axes)],
+        [*_draw_others(rest, axes, span), *_draw_best(best, rest, axes, span)],
         title=_make_title(axes, best, rest),
         note=note,
         x={"title": axes.resource, "scale": {"nice": False}},
@@ -208,20 +208,18 @@ def _check_numbers(numbers: Iterable[int], total: int, words: str) -> list[int]:
 # -- what is drawn -----------------------------------------------------------------------------
 
 
-def _draw_others(curves: Sequence[Curve], axes: Axes, span: Span | None) -> list[dict[str, Any]]:
+def _draw_others(curves: Sequence[Curve], axes: Axes, span: Span) -> list[dict[str, Any]]:
     """All but the best, thin and grey; the one under the pointer is emphasised."""
     if not curves:
         return []
-    low, high = span or (-math.inf, math.inf)
     lines, dots = [], []
     for curve in curves:
         about = _describe(curve)
         chosen = _thin(len(curve.values))
-        pairs = _cut(curve.resources[chosen].tolist(), curve.values[chosen].tolist(), low, high)
+        xs, ys = _cut(curve.resources[chosen], curve.values[chosen], span)
         # Five digits are finer than a pixel, and half as long as all of them.
-        ys = [_finite(y, digits=5) for _, y in pairs]
-        lines.append({**about, "x": [x for x, _ in pairs], "y": ys})
-        dots += [dot for dot in _find_lonely(curve, about) if low <= dot["y"] <= high]
+        lines.append({**about, "x": xs, "y": [y and float(f"{y:.5g}") for y in ys]})
+        dots += _find_lonely(curve, about, span)
     tips = [tip("name", axes.kind), tip("score", "value"), tip("about", "configuration")]
     pointed = {"type": "point", "on": "pointerover", "clear": "pointerout", "fields": ["number"]}
     drawn = layer(
@@ -237,16 +235,19 @@ def _draw_others(curves: Sequence[Curve], axes: Axes, span: Span | None) -> list
     return [drawn, *_draw_dots(dots, {"size": 9, "color": theme.FAINT}, tooltip=tips)]
 
 
-def _draw_best(best: Sequence[Curve], rest: Sequence[Curve], axes: Axes) -> list[dict[str, Any]]:
+def _draw_best(
+    best: Sequence[Curve], rest: Sequence[Curve], axes: Axes, span: Span
+) -> list[dict[str, Any]]:
     """The best in colour, the first of them on top."""
     numbered = [*enumerate(best)]
     names = [_name_in_legend(curve, place, axes) for place, curve in numbered]
-    lines, dots = [], []
+    lines, dots, points = [], [], []
     for (place, curve), label in reversed([*zip(numbered, names, strict=True)]):
         about = {**_describe(curve), "label": label, "place": place + 1}
-        ys = [_finite(y) for y in curve.values.tolist()]
-        lines.append({**about, "x": curve.resources.tolist(), "y": ys})
-        dots += _find_lonely(curve, about)
+        xs, ys = _cut(curve.resources, curve.values, span)
+        lines.append({**about, "x": xs, "y": ys})
+        dots += _find_lonely(curve, about, span)
+        points.append({**about, **_mask(curve, span)})
     colours = [theme.colour(place) for place, _ in numbered]
     dashes = [theme.dash(place) for place, _ in numbered]
     if rest:
@@ -260,11 +261,11 @@ def _draw_best(best: Sequence[Curve], rest: Sequence[Curve], axes: Axes) -> list
         *(tip("x", "resource", ","), tip("y", "value", ".5~g")),
         tip("about", "configuration"),
     ]
-    mark = {"type": "line", "clip": True, "strokeWidth": 2}
+    mark = {"type": "line", "strokeWidth": 2}
     return [
         layer(lines, mark, flatten=True, **colour, **dash),
-        *_draw_dots(dots, {"size": 30, "clip": True}, **colour, tooltip=tips),
-        hover(lines, tips, flatten=True),
+        *_draw_dots(dots, {"size": 30}, **colour, tooltip=tips),
+        hover(points, tips, flatten=True),
     ]
 
 
@@ -309,48 +310,53 @@ def _thin(length: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, length - 1, POINTS).round().astype(np.intp))
 
 
-def _find_lonely(curve: Curve, about: dict[str, Any]) -> list[dict[str, Any]]:
+def _find_lonely(curve: Curve, about: dict[str, Any], span: Span) -> list[dict[str, Any]]:
     """The points without a neighbour, which a line would not show."""
     finite = np.concatenate([[False], np.isfinite(curve.values), [False]])
     alone = finite[1:-1] & ~finite[:-2] & ~finite[2:]
     pairs = zip(curve.resources[alone].tolist(), curve.values[alone].tolist(), strict=True)
-    return [{**about, "x": x, "y": y} for x, y in pairs]
+    return [{**about, "x": x, "y": y} for x, y in pairs if span[0] <= y <= span[1]]
 
 
-def _cut(xs: list[float], ys: list[float], low: float, high: float) -> list[tuple[float, float]]:
-    """The points of a line without what is below low or above high, where it ends at the edge.
+def _mask(curve: Curve, span: Span) -> dict[str, Any]:
+    """The points of a curve within the span."""
+    low, high = span
+    ys = [y if low <= y <= high and math.isfinite(y) else None for y in curve.values.tolist()]
+    return {"x": curve.resources.tolist(), "y": ys}
 
-    Vega can clip as well, but a picture of hundreds of clipped lines takes many seconds.
+
+def _cut(resources: Floats, values: Floats, span: Span) -> tuple[list[float], list[float | None]]:
+    """A line without what is outside the span: it ends at the edge, and is missing beyond.
+
+    Vega can clip as well, but hundreds of clipped lines take many seconds in a PNG, and the ids of
+    clipped parts make the same figure another SVG each time.
     """
-    found: list[tuple[float, float]] = []
-    previous = (math.nan, math.nan)
-    for x, y in zip(xs, ys, strict=True):
-        (x0, y0), previous = previous, (x, y)
-        edges = sorted((low, high), reverse=y < y0)
-        crossed = [edge for edge in edges if min(y0, y) < edge < max(y0, y)]
-        found += [(x0 + (x - x0) * ((edge - y0) / (y - y0)), edge) for edge in crossed]
-        found.append((x, y if low <= y <= high else math.nan))
-    return found
+    low, high = span
+    xs: list[float] = []
+    ys: list[float | None] = []
+    x0 = y0 = math.nan
+    for x, y in zip(resources.tolist(), values.tolist(), strict=True):
+        for edge in sorted(span, reverse=y < y0):
+            if min(y0, y) < edge < max(y0, y):
+                xs.append(x0 + (x - x0) * ((edge - y0) / (y - y0)))
+                ys.append(edge)
+        xs.append(x)
+        ys.append(y if low <= y <= high and math.isfinite(y) else None)
+        x0, y0 = x, y
+    return xs, ys
 
 
-def _finite(value: float, digits: int | None = None) -> float | None:
-    """A value as JSON has it: a gap where it is not finite."""
-    if not math.isfinite(value):
-        return None
-    return value if digits is None else float(f"{value:.{digits}g}")
-
-
-def _find_span(curves: Sequence[Curve], best: Sequence[Curve]) -> Span | None:
+def _find_span(curves: Sequence[Curve], best: Sequence[Curve]) -> Span:
     """The range of values to show, where a few that exploded would flatten all others."""
     values = np.concatenate([curve.values for curve in curves])
     values = values[np.isfinite(values)]
     if not values.size:
-        return None
+        return EVERYTHING
     low, high = np.percentile(values, [2, 98]).tolist()
     room = ROOM * (high - low)
     bottom, top = float(values.min()), float(values.max())
     if room == 0 or (bottom >= low - room and top <= high + room):
-        return None
+        return EVERYTHING
     # What the legend says of the best is in the picture, however far out.
     scores = [curve.score for curve in best if curve.score is not None]
     bottom = min([max(bottom, low - room), *scores])

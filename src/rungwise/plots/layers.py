@@ -43,7 +43,7 @@ def hover(
     rows: Sequence[dict[str, Any]], tips: list[dict[str, Any]], *, flatten: bool = False
 ) -> dict[str, Any]:
     """A layer of dots that cannot be seen, so that a pointer finds the points of a line."""
-    mark = {**DOT, "clip": True, "opacity": 0, "size": 80}
+    mark = {**DOT, "opacity": 0, "size": 80}
     return layer(rows, mark, flatten=flatten, more={"name": HOVER}, tooltip=tips)
 
 
