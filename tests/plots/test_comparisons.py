@@ -135,6 +135,12 @@ def test_more_points_than_colours_are_numbered():
     assert layers_of(few, "text") == []
 
 
+def test_numbers_of_points_in_one_place_stand_side_by_side():
+    points = [plots.Point(f"p{n}", n % 3, n % 3) for n in range(7)]
+    (numbers,) = layers_of(plots.pareto(points), "text")
+    assert [row["number"] for row in rows_of(numbers)] == ["1, 4, 7", "2, 5", "3, 6", *4 * [""]]
+
+
 def test_points_of_the_same_name_stay_apart():
     figure = plots.pareto([plots.Point("a", 1, 10), plots.Point("a", 2, 20)])
     assert list(legend_of(figure)) == list(dots_of(figure)) == ["1  a", "2  a"]

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 import rungwise as rw
 from rungwise import plots
+from rungwise.benchmarks.benchmark import Benchmark
+from rungwise.benchmarks.card import Card
 from rungwise.plots import html, layers, theme
 from rungwise.plots.figure import make_figure, make_svg
 
@@ -205,6 +207,14 @@ def test_users_texts_are_only_texts(tmp_path):
         "speedup": plots.speedup({HOSTILE: 2.0}, title=HOSTILE),
         "curves": plots.learning_curves(
             rw.Table([[0.1, 0.2], [0.3, 0.4]], names=[HOSTILE, HOSTILE + "2"])
+        ),
+        "benchmark": plots.learning_curves(
+            Benchmark.from_arrays(
+                Card(name="made", metric=HOSTILE, resource=HOSTILE),
+                values=[[[0.1, 0.2], [0.3, 0.4]]],
+                configs=[{HOSTILE: HOSTILE}, {}],
+            ),
+            top=1,
         ),
         "epsilon": plots.epsilon(
             {HOSTILE: rw.simulate(rw.power_laws(20, 27), rw.PASHA(), trials=20)}

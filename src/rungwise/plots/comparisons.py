@@ -254,10 +254,16 @@ def _draw_points(
         span: where the horizontal axis begins and ends: no bar goes further.
     """
     names = _name_points(points)
+    numbers = range(len(points))
+    places: dict[tuple[float, float], list[str]] = {}
+    for number, point in enumerate(points, start=1):
+        places.setdefault((point.cost, point.value), []).append(str(number))
+    # Points in the same place have their numbers side by side, not over each other.
+    written = {found[0]: ", ".join(found) for found in places.values()}
     rows = [
         {
             "label": name,
-            "number": str(number + 1),
+            "number": written.get(str(number), ""),
             "best": point in best,
             "x": point.cost,
             "y": point.value,
@@ -268,9 +274,8 @@ def _draw_points(
             "found": f"{format_short(point.value)} ± {format_short(point.value_std)}",
             "spent": f"{format_short(point.cost)} ± {format_short(point.cost_std)}",
         }
-        for number, (point, name) in enumerate(zip(points, names, strict=True))
+        for number, (point, name) in enumerate(zip(points, names, strict=True), start=1)
     ]
-    numbers = range(len(points))
     colour = legend("color", names, [*map(theme.colour, numbers)])
     shape = legend("shape", names, [*map(theme.symbol, numbers)])
     chosen: dict[str, Any] = {"condition": {"param": "chosen", "value": 1}, "value": 0.1}

@@ -42,8 +42,9 @@ function fit(spec, width) {
   spec.width = width;
   spec.background = "transparent";
   if (width >= 700) return;
-  spec.title.text = wrap(spec.title.text, width / 10);
-  if (spec.title.subtitle) spec.title.subtitle = wrap(spec.title.subtitle, width / 7);
+  const room = width - 80;  // what is right of the vertical axis
+  spec.title.text = wrap(spec.title.text, room / 10);
+  if (spec.title.subtitle) spec.title.subtitle = wrap(spec.title.subtitle, room / 6.5);
   const below = {orient: "bottom", direction: "vertical", columns: 1, labelLimit: width - 60};
   spec.config.legend = {...spec.config.legend, ...below};
   const names = new Set(spec.layer.flatMap(layer => layer.encoding?.color?.scale?.domain ?? []));

@@ -294,6 +294,18 @@ def test_every_benchmark_has_its_figures_and_the_library_is_there_once(found):
     assert "There are no figures" not in page.text
 
 
+def test_axes_count_what_the_benchmark_counts(found):
+    pytest.importorskip("vl_convert")
+    page = Reader(html(found))
+    axes = {
+        (document["encoding"]["x"]["title"], document["encoding"]["y"]["title"])
+        for document in page.documents.values()
+    }
+    assert ("resource spent (epochs)", "test accuracy after 27 epochs (%)") in axes
+    assert ("reports, job after job", "rungs (epochs)") in axes
+    assert ("reports", "ε (validation accuracy)") in axes
+
+
 def test_bars_stand_with_lcbench_and_the_others_in_a_chapter_of_their_own(found):
     pytest.importorskip("vl_convert")
     text = html(found, load=None)
