@@ -392,7 +392,8 @@ def test_a_browser_draws_every_figure_from_the_file(found, tmp_path):
     path = tmp_path / "report.html"
     # Figures are drawn when they come into sight, and all of them before the page is printed.
     printing = '<script>window.dispatchEvent(new Event("beforeprint"))</script></body>'
-    path.write_text(text.replace("</body>", printing), encoding="utf-8")
+    # The library has such a tag in one of its texts.
+    path.write_text(printing.join(text.rsplit("</body>", 1)), encoding="utf-8")
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr")
     done = subprocess.run(
         [
@@ -404,7 +405,7 @@ def test_a_browser_draws_every_figure_from_the_file(found, tmp_path):
         check=True,
         timeout=200,
     )
-    assert done.stdout.count('<svg xmlns="http://www.w3.org/2000/svg"') >= number
+    assert done.stdout.count('class="marks"') == number
     assert done.stdout.count('data-shown="yes"') == number
     assert "Content Security Policy" not in done.stderr, "nothing was to be loaded"
     assert "Uncaught" not in done.stderr
