@@ -1,4 +1,4 @@
-"""Learning curves: who is drawn, who is emphasised, and what is written at the axes."""
+"""Learning curves: which are drawn, which are emphasised, and what is written at the axes."""
 
 import math
 from types import SimpleNamespace

@@ -356,6 +356,11 @@ def test_changing_one_figure_changes_no_other():
     one.spec["config"]["title"]["color"] = "red"
     one.spec["layer"][0]["mark"]["color"] = "red"
     assert other.spec == plots.speedup({"a": 1}).spec
+    points = [plots.Point("a", 1, 2)]
+    one = plots.pareto(points)
+    for layer in one.spec["layer"]:
+        layer["mark"]["size"] = 1
+    assert one.spec != plots.pareto(points).spec
     assert theme.CONFIG["title"]["color"] == theme.INK
 
 

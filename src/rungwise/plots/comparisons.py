@@ -1,4 +1,4 @@
-"""Methods against each other: what they found for what they spent, and how much sooner."""
+"""Comparisons of methods: what each found for what it spent, and speed-ups."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Summary(Protocol):
 class Comparison(Protocol):
     """Methods on one benchmark: :class:`rungwise.lab.reproduction.results.Section`, for one.
 
-    It is known by its looks, so that drawing depends on nothing that is drawn.
+    It is a protocol, so that drawing does not depend on the packages whose results are drawn.
     """
 
     @property
@@ -61,10 +61,10 @@ class Comparison(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A method in a picture of costs and values.
+    """A method in a figure of costs and values.
 
     Attributes:
-        label: what it is called.
+        label: its name.
         value: what it found, on average.
         cost: what it spent, on average.
         value_std: how much the value varies.
@@ -300,7 +300,7 @@ def _draw_points(
 
 
 def _name_points(points: Sequence[Point]) -> list[str]:
-    """What the legend lists; numbered where colours alone do not tell the points apart."""
+    """What the legend lists; numbered where colours alone do not distinguish the points."""
     names = [theme.clean(point.label) for point in points]
     if len(names) <= len(theme.PALETTE) and len(set(names)) == len(names):
         return names

@@ -33,7 +33,7 @@ def layer(
     return {
         "data": {"values": rows},
         **transform,
-        "mark": mark,
+        "mark": dict(mark),
         "encoding": encoding,
         **(more or {}),
     }

@@ -1,7 +1,7 @@
 """How figures look: colours, dashes, symbols and the settings that all figures share.
 
-Colours are Okabe and Ito's, which people with any kind of colour vision can tell apart; where there
-are more lines than colours, dashes and symbols differ as well.
+Colours are Okabe and Ito's, which people with any kind of colour vision can distinguish; where
+there are more lines than colours, dashes and symbols differ as well.
 """
 
 from __future__ import annotations

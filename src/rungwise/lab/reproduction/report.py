@@ -164,7 +164,7 @@ def html(reproduction: Reproduction, *, load: Load | None = catalog.load) -> str
     them.
 
     Args:
-        reproduction: what came of :func:`rungwise.lab.reproduction.reproduce`.
+        reproduction: the result of :func:`rungwise.lab.reproduction.reproduce`.
         load: where the curves of a benchmark come from, for figures of them and of single
             studies; None leaves these out.
     """
