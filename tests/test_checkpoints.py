@@ -16,8 +16,8 @@ from rungwise.checkpoints import (
     TrialFolder,
     discard,
     means_full_disk,
+    measure_folder,
     parse_bytes,
-    size_of,
 )
 from rungwise.core.trials import State, Trial
 from rungwise.errors import InvalidArgumentError
@@ -155,8 +155,8 @@ def test_the_size_is_that_of_files_in_all_folders(tmp_path):
     (tmp_path / "a" / "b" / "c").write_bytes(b"x" * 100)
     (tmp_path / "d").write_bytes(b"x" * 10)
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
-    assert size_of(tmp_path) == 110 + (tmp_path / "gone").lstat().st_size
-    assert size_of(tmp_path / "nothing") == 0
+    assert measure_folder(tmp_path) == 110 + (tmp_path / "gone").lstat().st_size
+    assert measure_folder(tmp_path / "nothing") == 0
 
 
 def test_full_disks_are_told_from_other_errors(tmp_path, monkeypatch):

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from typer.main import get_command
 
 import rungwise as rw
 from rungwise import display, rankings, schedulers, searchers
-from rungwise.cli.main import app
+from rungwise.cli.commands import load_command
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 from rungwise.registry import (
     BACKENDS,
@@ -74,7 +73,7 @@ def test_a_searcher_that_needs_an_extra_names_it(name, monkeypatch):
     kind = class_of(SEARCHERS, name)
     if not hasattr(kind, "needs") or name in COMPOSED:
         return
-    monkeypatch.setattr("rungwise.searchers.checking.is_there", lambda module: False)
+    monkeypatch.setattr("rungwise.searchers.checking.is_installed", lambda module: False)
     with pytest.raises(MissingExtraError, match=kind.needs[-1]):
         check_searcher(SEARCHERS.build(SEARCHERS.classes()[name][0]), rw.Space.parse({"x": [1]}))
 
@@ -153,7 +152,7 @@ def test_the_default_is_named_first():
     ],
 )
 def test_the_command_line_lists_the_names(command, flag, family):
-    parameters = {one.name: one for one in get_command(app).commands[command].params}
+    parameters = {one.name: one for one in load_command(command).params}
     assert f"Names: {', '.join(family.words())}." in parameters[flag].help
 
 

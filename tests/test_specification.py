@@ -46,6 +46,7 @@ def written(folder, name, text):
         ('"1e-4"', "1e-4"),
         ("'true'", "true"),
         ("|\n  text", "text"),
+        (r'"\ud83d\ude00"', "\N{GRINNING FACE}"),
     ],
 )
 def test_values_follow_yaml_1_2(text, value):

@@ -228,7 +228,7 @@ BACKENDS = Family(
     noun="backend",
     package="rungwise.backends",
     default="Local",
-    member="workers",
+    member="prepare",
     page="docs/tuning.md",
 )
 DISPLAYS = Family(

@@ -314,9 +314,10 @@ class RunOptions:
             types: backends beyond those of rungwise.
         """
         known = [each.name for each in list_options(cls)]
-        shorts = {each.name: changes[each.name] for each in SHORT_FORMS if each.name in changes}
+        short = {each.name: changes.get(each.name) for each in SHORT_FORMS}
+        shorts = {name: value for name, value in short.items() if value is not None}
         changeable = [each.name for each in list_options(cls) if not each.fixed]
-        unknown = sorted(set(changes) - set(changeable) - set(shorts))
+        unknown = sorted(set(changes) - set(changeable) - set(short))
         if unknown:
             names = ", ".join((*changeable, *(each.name for each in SHORT_FORMS)))
             rule = f"only how a study is run can be changed: {names}"

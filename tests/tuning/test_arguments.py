@@ -11,7 +11,7 @@ import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import InvalidArgumentError
 from rungwise.study_options import RunOptions, SearchOptions, StopOptions
-from rungwise.tuning.plan import build_limits, study_of
+from rungwise.tuning.plan import build_limits, build_study
 
 SPACE = {"x": rw.Float(0, 1)}
 
@@ -56,7 +56,11 @@ WRONG = {
     "keep below 0": ({"keep": -1}, "keep", "or 'all'"),
     "keep in words": ({"keep": "some"}, "keep", "or 'all'"),
     "durability": ({"durability": "none"}, "durability", "'normal' or 'full'"),
-    "study in no folder": ({"study": "nowhere/s.db"}, "study", "there must be a folder nowhere"),
+    "study in no folder": (
+        {"study": "nowhere/s.db"},
+        "study",
+        "the folder nowhere does not exist: create it",
+    ),
     "study that is a folder": ({"study": "."}, "study", "name of a file"),
     "study without a name": ({"study": ""}, "study", "name of a file"),
     "study that is a number": ({"study": 5}, "study", "name of a file"),
@@ -73,8 +77,8 @@ WRONG = {
         "max_resource",
         "RandomSearch needs a maximum",
     ),
-    "two maxima": ({"scheduler": rw.ASHA(max_resource=27)}, "max_resource", "has another, 27"),
-    "two resources": ({"scheduler": rw.FixedResource(3)}, "max_resource", "has another, 3"),
+    "two maxima": ({"scheduler": rw.ASHA(max_resource=27)}, "max_resource", "has max_resource=27"),
+    "two resources": ({"scheduler": rw.FixedResource(3)}, "max_resource", "has max_resource=3"),
     "max_resource of 0": ({"max_resource": 0}, "max_resource", "at least 1"),
     "max_resource by halves": ({"max_resource": 1.5}, "max_resource", "whole number"),
     "halving without trials": (
@@ -126,7 +130,7 @@ WRONG = {
     "initial that is a number": ({"initial": 5}, "initial", "a list of configurations"),
     "initial outside the space": ({"initial": [{"x": 7}]}, "", "x"),
     "initial of other names": ({"initial": [{"y": 0.5}]}, "", "y"),
-    "GPUs that are not there": ({"gpus_per_worker": 99}, "gpus_per_worker", "so many"),
+    "GPUs that are not there": ({"gpus_per_worker": 99}, "gpus_per_worker", "found:"),
     "GPUs below 0": ({"gpus_per_worker": -1}, "gpus_per_worker", "at least 0"),
     "preload that is one text": ({"preload": "json"}, "preload", "names of modules"),
     "preload of numbers": ({"preload": [5]}, "preload", "names of modules"),
@@ -205,7 +209,7 @@ def asked(**changes):
         "limits": limits,
         **changes,
     }
-    return study_of(SPACE, **arguments)
+    return build_study(SPACE, **arguments)
 
 
 def test_the_defaults_are_those_of_the_paper():
@@ -295,6 +299,12 @@ def test_a_backend_that_is_not_known_must_be_replaced_or_shown():
     @dataclass(frozen=True)
     class Cluster:
         workers: int = 1
+
+        def prepare(self, train):
+            raise NotImplementedError
+
+        def single(self):
+            raise NotImplementedError
 
     assert RunOptions.read(written, {}, [Cluster]).backend == Cluster(3)
 

@@ -15,21 +15,20 @@ from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.catalog import Place
 from rungwise.cli.benchmark_get import convert, fetch
+from rungwise.cli.commands import Command, Group, make_app
 from rungwise.cli.console import grid, out
 from rungwise.cli.summary import as_line, line, lines
 from rungwise.errors import RungwiseError
 from rungwise.formatting import format_bytes, format_count, format_value
 
-app = typer.Typer(
+app = make_app(
     name="benchmark",
+    cls=Group,
     help=(
         "Tables of learning curves: those of the package, and public ones.\n\n"
         "Start with `rungwise benchmark list`."
     ),
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    add_completion=False,
 )
 
 Name = Annotated[str, typer.Argument(help="Which benchmark; `rungwise benchmark list` has them.")]
@@ -39,7 +38,7 @@ QUANTILES = (0, 5, 25, 50, 75, 95, 100)
 """The percentiles of the final values that are shown."""
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_benchmarks(
     each: Annotated[
         bool, typer.Option("--all", help="A line for each, also of a family of many data sets.")
@@ -66,7 +65,7 @@ def list_benchmarks(
     console.print(f"The data folder is {line(folder)}.", soft_wrap=True)
 
 
-@app.command()
+@app.command(cls=Command)
 def info(name: Name, as_json: AsJson = False) -> None:
     """What is known about a benchmark: its data card, its space, and how good its rows are."""
     place = catalog.find(name)
@@ -91,8 +90,8 @@ def info(name: Name, as_json: AsJson = False) -> None:
     _print_quantiles(console, benchmark.card, quantiles)
 
 
-app.command()(convert)
-app.command()(fetch)
+app.command(cls=Command)(convert)
+app.command(cls=Command)(fetch)
 
 
 def _entry(place: Place) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 INTERRUPTED = 130
@@ -53,6 +52,14 @@ def progress(what: str, screen: Console | None = None) -> Iterator[Callable[[int
         what: what is being done.
         screen: where the bar appears; the standard error output by default.
     """
+    # Not every command that prints shows progress.
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     bar = Progress(
         TextColumn(what),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""``rungwise show``, ``list``, ``export``, ``retrain``, ``delete``: what is done with studies."""
+"""``rungwise list``, ``export``, ``delete``: what is done with studies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.cli import summary
-from rungwise.cli.console import grid, out, progress
+from rungwise.cli.arguments import AsJson, Study
+from rungwise.cli.console import grid, out
 from rungwise.cli.summary import line
-from rungwise.cli.tune import AsJson, Function, Study, interruptible, load_trainable
 from rungwise.errors import (
     InvalidArgumentError,
     LogInUseError,
@@ -21,53 +21,17 @@ from rungwise.errors import (
 from rungwise.formatting import format_value
 from rungwise.locking import FileLock
 from rungwise.storage.schema import APPLICATION
-from rungwise.storage.study_file import StudyFile, study_folder
-from rungwise.tuning import exports, function_reference
-from rungwise.tuning.api import load
+from rungwise.storage.study_file import study_folder
+from rungwise.tuning import exports
 from rungwise.tuning.opening import read_view
 
-Top = Annotated[int, typer.Option(help="How many of the best.", min=1)]
-TrialNumber = Annotated[int | None, typer.Option(help="One trial in detail instead.", min=0)]
-Retrained = Annotated[
-    int | None, typer.Option(help="The trial to retrain; the best one by default.", min=0)
-]
 Folder = Annotated[Path, typer.Argument(help="Where to look.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
 What = Annotated[str, typer.Option(help="reports (one a row) or trials.")]
-Resource = Annotated[int | None, typer.Option(help="How far; the study's maximum if not.", min=1)]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew, whatever was interrupted.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 SUFFIXES = ("", "-wal", "-shm", ".lock")
 """What the files of a study have at the end of their names; the first is the study itself."""
-
-
-def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson = False) -> None:
-    """What a study has found so far: leaderboard, rungs, and why it stands where it stands.
-
-    A study can be looked at while it runs.
-    """
-    result = load(study)
-    if as_json:
-        typer.echo(summary.as_line(summary.result_to_json(result, top=top)))
-        return
-    console = out()
-    if trial is not None:
-        if trial >= result.trials:
-            rule = f"the study has the trials 0 to {result.trials - 1}"
-            raise InvalidArgumentError("--trial", trial, rule)
-        summary.print_trial(console, result, trial)
-        return
-    if result.trials:
-        summary.print_leaderboard(console, result, top)
-        summary.print_rungs(console, result)
-    summary.print_summary(console, result)
-    summary.print_failures(console, result)
-    for found in result.retrained:
-        console.print(
-            f"Retrained trial {found.trial} to {found.resource:g}: {line(result.metric)} = "
-            f"{format_value(found.value, 6)} {_metrics(found.metrics)}"
-        )
 
 
 def list_studies(folder: Folder = Path(), as_json: AsJson = False) -> None:
@@ -125,45 +89,6 @@ def export(
     else:
         output.write_text(text, encoding="utf-8")
         typer.echo(f"{len(rows)} rows in {output}", err=True)
-
-
-def retrain(
-    study: Study,
-    train: Function = None,
-    resource: Resource = None,
-    trial: Retrained = None,
-    fresh: Fresh = False,
-    as_json: AsJson = False,
-) -> None:
-    """Train the winner from scratch to the maximum (phase 2 of the paper).
-
-    A retraining that was interrupted goes on where it was.
-    """
-    result = load(study)
-    if train is not None:
-        trainable = load_trainable(train)
-    else:
-        with StudyFile(study, mode="read") as file:
-            trainable = function_reference.find(file.about.train, str(study))
-    until = result.find_retraining_goal(resource)
-    with interruptible(), progress("retraining") as tell:
-        found = result.retrain(
-            trainable,
-            resource=resource,
-            trial=trial,
-            fresh=fresh,
-            on_report=lambda reached, _: tell(int(reached), int(until)),
-        )
-    if as_json:
-        typer.echo(summary.as_line(found.to_json()))
-        return
-    console = out()
-    console.print(
-        f"Trial {found.trial}, trained from scratch to {found.resource:g} in {found.seconds:.1f} s:"
-        f" {line(result.metric)} = {format_value(found.value, 6)} {_metrics(found.metrics)}"
-    )
-    if found.checkpoint is not None:
-        console.print(f"checkpoint: {line(str(found.checkpoint))}", soft_wrap=True)
 
 
 def delete(study: Study, yes: Yes = False) -> None:
@@ -244,7 +169,3 @@ def _line(path: Path) -> dict[str, Any]:
         "best": None if view.best is None else view.best.value,
         "spent": view.resource_spent,
     }
-
-
-def _metrics(metrics: dict[str, float] | Any) -> str:
-    return line(", ".join(f"{name} = {format_value(value, 6)}" for name, value in metrics.items()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -19,8 +20,8 @@ def result_to_json(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
     return result.to_json(top=top)
 
 
-def print_summary(console: Console, result: TuningResult) -> None:
-    """The winner, why the study stands where it stands, and what it cost."""
+def print_summary(console: Console, result: TuningResult, *, why: bool = True) -> None:
+    """The winner, why the study stands where it stands unless that was shown, and what it cost."""
     if result.view.best is None:
         console.print("[bold]No trial has reported a finite value.[/bold]")
     else:
@@ -33,7 +34,8 @@ def print_summary(console: Console, result: TuningResult) -> None:
             console.print(f"  {line(name)} = {line(repr(value))}", soft_wrap=True)
         if best.checkpoint is not None:
             console.print(f"  checkpoint: {line(str(best.checkpoint))}", soft_wrap=True)
-    console.print(line(result.why))
+    if why:
+        console.print(line(result.why))
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""
     console.print(
         f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "
@@ -112,6 +114,11 @@ def print_trial(console: Console, result: TuningResult, number: int) -> None:
             for text in (failure.trace, failure.output):
                 if text.strip():
                     console.print(lines(text.rstrip()), soft_wrap=True)
+
+
+def format_metrics(metrics: Mapping[str, float]) -> str:
+    """Other metrics than the study's, as a list in one line."""
+    return line(", ".join(f"{name} = {format_value(value, 6)}" for name, value in metrics.items()))
 
 
 def as_line(document: dict[str, Any]) -> str:

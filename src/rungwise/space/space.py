@@ -13,6 +13,7 @@ from rungwise.errors import SpaceError
 from rungwise.space import codec, configspace
 from rungwise.space.domains import Choice, Domain, Float, Int
 from rungwise.space.parameters import Parameter, check_name, in_order
+from rungwise.space.priors import is_drawable
 from rungwise.space.rules import Rule
 from rungwise.space.scalars import Scalar, canonical, is_scalar, plain
 
@@ -103,6 +104,11 @@ class Space:
         sizes = [parameter.domain.size for parameter in self._parameters]
         known = [size for size in sizes if size is not None]
         return math.prod(known) if len(known) == len(sizes) else None
+
+    @property
+    def drawable(self) -> bool:
+        """Whether all priors can be drawn from with the packages that are installed."""
+        return all(is_drawable(parameter.prior) for parameter in self._parameters)
 
     def sample(self, rng: np.random.Generator) -> dict[str, Scalar]:
         """A random configuration, uniform unless the space says otherwise.

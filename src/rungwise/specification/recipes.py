@@ -24,7 +24,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
 from rungwise.rankings import Ranking
 from rungwise.registry import BACKENDS, RANKINGS, SCHEDULERS, SEARCHERS, Family
-from rungwise.specification.files import Document
+from rungwise.specification.document import Document
 from rungwise.specification.spaces import known_key
 from rungwise.study_options import LadderOptions
 

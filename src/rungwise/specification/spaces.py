@@ -28,7 +28,8 @@ from rungwise.scalars import scalar
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.space.codec import VERSION
 from rungwise.space.scalars import is_scalar
-from rungwise.specification.files import Document, read
+from rungwise.specification.document import Document
+from rungwise.specification.files import read
 
 _KINDS: Mapping[str, tuple[tuple[str, ...], Mapping[str, bool]]] = {
     "float": (("low", "high"), {"log": False}),

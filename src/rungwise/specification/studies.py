@@ -19,7 +19,8 @@ from rungwise.options import list_options
 from rungwise.scripts import Script, find_script
 from rungwise.space import Space
 from rungwise.specification.choices import guess_goal
-from rungwise.specification.files import Document, read
+from rungwise.specification.document import Document
+from rungwise.specification.files import read
 from rungwise.specification.functions import is_reference, split_reference
 from rungwise.specification.recipes import (
     OF_RECIPE,

@@ -209,7 +209,7 @@ def test_settings_notes_losses_remarks_and_gaps_are_told():
 def test_a_remark_on_several_benchmarks_is_made_once(found):
     text = Reader(html(found, load=None)).text
     assert text.count("Runtime") <= 2
-    alone = "The paper has no figures for it: ours stand alone."
+    alone = "The paper has no figures for it."
     assert f"own-hpo: {alone}" in text
     made = hand_made(section(row()), section(row(), benchmark="other"))
     made = replace(made, remarks={"made": ("same",), "other": ("same",)})

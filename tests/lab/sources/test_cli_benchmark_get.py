@@ -102,7 +102,7 @@ def test_the_original_is_preferred_to_its_arrays(tmp_path):
 
 def test_a_folder_that_cannot_be_written_to(tmp_path, pd1_tar):
     (tmp_path / "file").touch()
-    with pytest.raises(TableError, match="no folder to write to"):
+    with pytest.raises(TableError, match="not writable"):
         convert(pd1_tar([pd1_run(0.1)], []), into=tmp_path / "file" / "below")
 
 

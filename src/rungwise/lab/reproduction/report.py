@@ -202,10 +202,10 @@ def _introduction(page: Page, reproduction: Reproduction) -> None:
     page.text(
         "The evaluation of the PASHA paper (Bohdal et al., ICLR 2023) on the benchmarks below, "
         "its figures beside ours where it has any. Figures are mean ± population standard "
-        f"deviation over all runs. {number_text.who_sees_what(settings)}"
+        f"deviation over all runs. {number_text.describe_samples(settings)}"
     )
     seeds = format_count(settings.seeds, "scheduler seed")
-    protocols = [(f"protocol {name}", PROTOCOLS[name].told) for name in settings.protocols]
+    protocols = [(f"protocol {name}", PROTOCOLS[name].description) for name in settings.protocols]
     page.terms(
         [
             ("command", command(settings)),

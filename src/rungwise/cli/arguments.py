@@ -1,0 +1,15 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Study = Annotated[Path, typer.Argument(help="The study file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Events and result as lines of JSON.")]
+Function = Annotated[
+    str | None,
+    typer.Option("--train", help="The training function or script, where the file has none."),
+]
