@@ -37,9 +37,9 @@ def draw() -> str:
             if (old, cause) in MOVES
         ),
         "",
-        "A report moves a trial only if the answer is to pause or to stop. Everything that is",
-        "not in the table is illegal: the engine raises `IllegalEventError`, tells the trial's",
-        "story, and is left as it was.",
+        "A report changes the state of a trial only if the answer is to pause or to stop. Every",
+        "change that is not in the table is illegal: the engine raises `IllegalEventError`, whose",
+        "message lists what happened to the trial, and the engine is unchanged.",
         "",
     ]
     return "\n".join(lines)

@@ -107,7 +107,7 @@ def test_import_is_light():
         assert f"'{heavy}'" not in out
 
 
-HEAVY = {"scipy", "plotly", "altair", "torch", "botorch", "optuna", "pandas", "ConfigSpace"}
+HEAVY = {"scipy", "vl_convert", "altair", "torch", "botorch", "optuna", "pandas", "ConfigSpace"}
 """Slow to import, and not needed by every study."""
 
 SHOWN = {"typer", "rich", "yaml"}

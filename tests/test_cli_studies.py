@@ -142,7 +142,7 @@ def test_the_backend_and_its_options_come_from_flags(finished, folder):
     more = ("--max-resource", 3, "--trials", 2, "--retries", 0, "--show", "quiet")
     backend = ("--backend", "local:preload=json", "--workers", 2, "--grace", 2)
     refused = rungwise(folder, *TUNE, *more, *backend, expect=2)
-    assert "preload of --backend is 'json', but it must be a list of names" in refused.stderr
+    assert "preload of --backend is 'json', but it must be a list of module names" in refused.stderr
     backend = ("--backend", "local:workers=1", "--preload", "json", "--preload", "csv")
     rungwise(folder, *TUNE, *more, *backend, "--grace", 2)
     with StudyFile(folder / "train.db", mode="read") as file:
@@ -179,7 +179,7 @@ def test_a_study_file_gives_options_and_flags_replace_them(folder):
             ("--backend", "local:2", "--workers", 3),
             "workers of --backend is 2, but it must be given",
         ),
-        (("--backend", "threads", "--preload", "json"), "the backend Threads has none"),
+        (("--backend", "threads", "--preload", "json"), "the backend Threads has no such option"),
         (("--backend", "local:wrkers=3"), "did you mean 'workers'?"),
         (("--show", "loud"), "--show is 'loud', but its name must be one of auto, json"),
         (
@@ -221,7 +221,7 @@ def test_show_one_trial_with_its_failure(finished):
     said = rungwise(finished, "show", "train.db", "--trial", failed[0].trial).stdout
     assert "ValueError: [red]too large[/red]" in said
     assert "Traceback" in said
-    assert "failed for good" in said
+    assert "its job failed and is not retried" in said
     refused = rungwise(finished, "show", "train.db", "--trial", 99, expect=2)
     assert "the study has the trials 0 to 11" in refused.stderr
 
@@ -233,7 +233,7 @@ def test_list(finished, folder):
     (row,) = json.loads(rungwise(finished, "list", "--json").stdout)["studies"]
     assert (row["study"], row["state"], row["trials"]) == ("train.db", "ended", 12)
     assert "There is no study" in rungwise(folder, "list").stdout
-    assert "there must be such a folder" in rungwise(folder, "list", "nowhere", expect=2).stderr
+    assert "there is no such folder" in rungwise(folder, "list", "nowhere", expect=2).stderr
 
 
 def test_list_names_what_cannot_be_read(finished, folder):
@@ -286,7 +286,7 @@ def test_retrain_on_another_backend(finished):
     there = ["retrain", "train.db", "--resource", 2]
     rungwise(finished, *there, "--backend", "threads", expect=0)
     refused = rungwise(finished, *there, "--backend", "threads", "--preload", "json", expect=2)
-    assert "preload is ['json'], but the backend Threads has none" in refused.stderr
+    assert "preload is ['json'], but the backend Threads has no such option" in refused.stderr
     rungwise(finished, *there, "--preload", "json", expect=0)
 
 
@@ -544,7 +544,7 @@ def test_a_goal_in_the_study_file_stays(folder):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["tune", "train.py"], "say what is searched"),
+        (["tune", "train.py"], "give the search space"),
         (["tune", "nothing.py", "--space", "space.yaml"], "no such file"),
         (["tune", "train.py:nothing", "--space", "space.yaml"], "no 'nothing' in"),
         ([*TUNE[:4], "--metric", "speed"], "minimised ('min') or maximised ('max')"),
@@ -557,7 +557,7 @@ def test_a_goal_in_the_study_file_stays(folder):
         ([*TUNE, "--metric", "not a name"], "must be a name"),
         (["resume", "nothing.db"], "there is no such file"),
         (["show", "train.py"], "cannot be used"),
-        (["export", "nothing.db"], "there must be such a file"),
+        (["export", "nothing.db"], "there is no such file"),
         (["retrain", "nothing.db"], "there is no such file"),
     ],
 )

@@ -10,7 +10,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.counterfactual import Counterfactual, _Player, saving, spent_by
+from rungwise.counterfactual import Counterfactual, _Player, saving, simulate_spending
 
 OTHERS = [
     rw.ASHA(max_resource=60),
@@ -54,7 +54,7 @@ def test_on_whole_curves_it_is_the_simulation(other, workers):
     for seed in range(4):
         table = rw.Table(rw.power_laws(50, 60, seed=seed, noise=0.05).values)
         engine = played(table, rw.RandomSearch(60))
-        there = spent_by(engine, other, workers=workers)
+        there = simulate_spending(engine, other, workers=workers)
         result = rw.simulate(table, other, trials=range(50), workers=workers)
         assert (there.resource, there.seconds) == (result.resource_spent, result.seconds)
         assert there.held == 0
@@ -78,7 +78,9 @@ def test_it_plays_values_that_are_maximised():
     values = rw.power_laws(50, 60, seed=3, noise=0.05).values
     up = played(rw.Table(-values, goal="max"), rw.RandomSearch(60))
     down = played(rw.Table(values), rw.RandomSearch(60))
-    assert spent_by(up, OTHERS[0], workers=3) == spent_by(down, OTHERS[0], workers=3)
+    assert simulate_spending(up, OTHERS[0], workers=3) == simulate_spending(
+        down, OTHERS[0], workers=3
+    )
 
 
 def test_a_study_of_pasha_knows_enough_of_its_curves_to_tell_what_asha_spends():
@@ -86,7 +88,7 @@ def test_a_study_of_pasha_knows_enough_of_its_curves_to_tell_what_asha_spends():
     for seed in range(5):
         table = rw.Table(rw.power_laws(243, 81, seed=seed, noise=0.002).values)
         engine = played(table, rw.PASHA(max_resource=81))
-        there = spent_by(engine, rw.ASHA(max_resource=81), workers=4)
+        there = simulate_spending(engine, rw.ASHA(max_resource=81), workers=4)
         real = rw.simulate(table, rw.ASHA(max_resource=81), trials=range(243), workers=4)
         assert there.resource == pytest.approx(real.resource_spent, rel=0.25)
         furthest = max(trial.resource for trial in engine.trials)
@@ -96,7 +98,8 @@ def test_a_study_of_pasha_knows_enough_of_its_curves_to_tell_what_asha_spends():
 def test_the_time_of_a_unit_is_given():
     engine = played(rw.power_laws(9, 9), rw.RandomSearch(9))
     one, three = (
-        spent_by(engine, rw.FixedResource(2), workers=2, seconds_per_unit=s) for s in (1, 3)
+        simulate_spending(engine, rw.FixedResource(2), workers=2, seconds_per_unit=s)
+        for s in (1, 3)
     )
     assert (one.seconds, three.seconds) == (10, 30)  # five rounds of two units
     assert one.resource == three.resource == 18
@@ -105,7 +108,7 @@ def test_the_time_of_a_unit_is_given():
 def test_values_beyond_the_end_of_a_curve_are_held_and_counted():
     # ⌊3/3⌋ of the first rung goes on: trial 1, whose curve ends at 1, to 3. ⌊1/3⌋ of that is 0.
     engine = engine_with([[(1, 0.3)], [(1, 0.1)], [(1, 0.2)]], rw.FixedResource(1))
-    there = spent_by(engine, rw.ASHA(max_resource=9), workers=1)
+    there = simulate_spending(engine, rw.ASHA(max_resource=9), workers=1)
     assert there == Counterfactual(resource=5.0, seconds=5.0, held=1, reports=4)
 
 
@@ -113,13 +116,13 @@ def test_failed_trials_fail_where_their_curves_end():
     # Trial 1 leads, and fails at 2 of 3: it is not promoted again, nobody else is.
     curves = [[(1, 0.3), (2, 0.3), (3, 0.3)], [(1, 0.1), (2, 0.1)], [(1, 0.2), (2, 0.2), (3, 0.2)]]
     engine = engine_with(curves, rw.RandomSearch(3), failing={1})
-    there = spent_by(engine, rw.ASHA(max_resource=9), workers=1)
+    there = simulate_spending(engine, rw.ASHA(max_resource=9), workers=1)
     assert there == Counterfactual(resource=4.0, seconds=4.0, held=0, reports=4)
 
 
 def test_trials_without_a_report_fail_at_once():
     engine = engine_with([[], [], []], rw.RandomSearch(3), failing={0, 1, 2})
-    there = spent_by(engine, rw.RandomSearch(3), workers=2)
+    there = simulate_spending(engine, rw.RandomSearch(3), workers=2)
     assert there == Counterfactual(resource=0.0, seconds=0.0, held=0, reports=0)
     assert saving(engine, workers=2).ratio == 1
 
@@ -127,32 +130,36 @@ def test_trials_without_a_report_fail_at_once():
 def test_trials_still_running_are_held_where_they_are():
     engine = Engine(Study(rw.PASHA(max_resource=9), Limits(trials=9), initial=[{"x": 0}]))
     job = engine.handle(JobRequested()).job
-    assert spent_by(engine, rw.RandomSearch(9), workers=1).resource == 0
+    assert simulate_spending(engine, rw.RandomSearch(9), workers=1).resource == 0
     engine.handle(Reported(job.id, 1, 0.5))
-    assert spent_by(engine, rw.RandomSearch(9), workers=1) == Counterfactual(9.0, 9.0, 1, 1)
+    assert simulate_spending(engine, rw.RandomSearch(9), workers=1) == Counterfactual(
+        9.0, 9.0, 1, 1
+    )
 
 
 def test_sparse_reports_cost_what_they_cost():
     """Whoever reports every fifth unit cannot be stopped at the first."""
     curve = [(5, 0.4), (10, 0.3)]
     engine = engine_with([curve] * 3, rw.RandomSearch(10))
-    there = spent_by(engine, rw.FixedResource(1), workers=1)
+    there = simulate_spending(engine, rw.FixedResource(1), workers=1)
     assert (there.resource, there.held) == (15, 0)
     # To 3: all are there with their report at 5. To 9: one, with its report at 10.
-    there = spent_by(engine, rw.ASHA(3, 10), workers=1)
+    there = simulate_spending(engine, rw.ASHA(3, 10), workers=1)
     assert (there.resource, there.held) == (3 * 5 + 5, 0)
 
 
 def test_nothing_drawn_costs_nothing():
     engine = Engine(Study(rw.PASHA(max_resource=9), Limits(trials=1), initial=[{}]))
-    assert spent_by(engine, rw.ASHA(max_resource=9), workers=1) == Counterfactual(0.0, 0.0, 0, 0)
+    assert simulate_spending(engine, rw.ASHA(max_resource=9), workers=1) == Counterfactual(
+        0.0, 0.0, 0, 0
+    )
     assert saving(engine, workers=1).ratio == 1
 
 
 def test_the_study_is_left_as_it_is():
     engine = played(rw.power_laws(40, 27), rw.PASHA(max_resource=27))
     before = (engine.version, engine.reports, [str(trial) for trial in engine.trials])
-    spent_by(engine, rw.ASHA(max_resource=27), workers=4)
+    simulate_spending(engine, rw.ASHA(max_resource=27), workers=4)
     assert before == (engine.version, engine.reports, [str(trial) for trial in engine.trials])
 
 
@@ -166,13 +173,13 @@ def test_savings_by_name_take_what_they_can_from_the_study():
         "hyperband": rw.Hyperband(2, 64, 4),
     }
     for name, recipe in recipes.items():
-        there = spent_by(engine, recipe, workers=3)
+        there = simulate_spending(engine, recipe, workers=3)
         found = saving(engine, name, workers=3)
         assert (found.resource, found.other) == (engine.spent, there.resource)
         assert (found.held, found.reports) == (there.held, there.reports)
         assert found.ratio == there.resource / engine.spent
     stopping = played(table, rw.PASHA(2, 64, 4, variant="stopping"))
-    there = spent_by(stopping, rw.ASHA(2, 64, 4, variant="stopping"), workers=3)
+    there = simulate_spending(stopping, rw.ASHA(2, 64, 4, variant="stopping"), workers=3)
     assert saving(stopping, workers=3).other == there.resource
 
 
@@ -182,14 +189,15 @@ def test_a_saving_says_where_it_comes_from():
     assert str(found) == "9 spent; random search would have spent 81, 9.00 times as much"
     assert found.how == (
         "random search up to resource 9 was simulated on this study's own curves with 2 workers; "
-        "for 9 of the 9 values it needed a curve had ended before, and its last value was held."
+        "for 9 of the 9 values it needed, the trial had not been trained that far, so its last "
+        "reported value was used."
     )
 
 
 def test_open_ended_studies_need_a_maximum_to_compare_with():
     engine = played(rw.power_laws(27, 27, noise=0), rw.RandomSearch(27))
     open_ended = Engine(Study(rw.PASHA(), Limits(trials=1), initial=[{}]))
-    with pytest.raises(rw.InvalidArgumentError, match="say how far ASHA would train its best"):
+    with pytest.raises(rw.InvalidArgumentError, match="give the maximum up to which ASHA trains"):
         saving(open_ended, workers=1)
     assert saving(open_ended, workers=1, max_resource=9).other == 0
     assert saving(engine, workers=1, max_resource=9).other < saving(engine, workers=1).other
@@ -203,7 +211,7 @@ def test_open_ended_studies_need_a_maximum_to_compare_with():
         ("max_resource is 0", lambda engine: saving(engine, workers=1, max_resource=0)),
         (
             "seconds_per_unit is -1",
-            lambda engine: spent_by(engine, OTHERS[0], workers=1, seconds_per_unit=-1),
+            lambda engine: simulate_spending(engine, OTHERS[0], workers=1, seconds_per_unit=-1),
         ),
     ],
 )
@@ -216,6 +224,6 @@ def test_bad_input_is_refused(words, call):
 def test_ten_thousand_trials_take_a_moment():
     engine = played(rw.power_laws(10_000, 27), rw.PASHA(max_resource=27))
     begun = time.process_time()
-    there = spent_by(engine, rw.ASHA(max_resource=200), workers=16)
+    there = simulate_spending(engine, rw.ASHA(max_resource=200), workers=16)
     assert time.process_time() - begun < 3
     assert there.resource > 10_000

@@ -92,6 +92,7 @@ def script(name):
 
 
 def test_the_picture_shows_what_the_library_does():
+    pytest.importorskip("vl_convert")
     drawn = script("draw_climb")
     assert drawn.PICTURE.read_text(encoding="utf-8") == drawn.draw(), "run docs/draw_climb.py"
 

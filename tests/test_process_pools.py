@@ -14,7 +14,7 @@ from rungwise import process_pools
 
 def blocked(*, deaf):
     """The signals that a process of a pool does not hear."""
-    with ProcessPoolExecutor(1, mp_context=process_pools.fresh()) as pool:
+    with ProcessPoolExecutor(1, mp_context=process_pools.spawn_context()) as pool:
         if deaf:
             with process_pools.ignoring_interrupts():
                 asked = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())

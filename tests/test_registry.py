@@ -73,7 +73,7 @@ def test_a_searcher_that_needs_an_extra_names_it(name, monkeypatch):
     kind = class_of(SEARCHERS, name)
     if not hasattr(kind, "needs") or name in COMPOSED:
         return
-    monkeypatch.setattr("rungwise.searchers.checking.is_there", lambda module: False)
+    monkeypatch.setattr("rungwise.searchers.checking.is_installed", lambda module: False)
     with pytest.raises(MissingExtraError, match=kind.needs[-1]):
         check_searcher(SEARCHERS.build(SEARCHERS.classes()[name][0]), rw.Space.parse({"x": [1]}))
 
@@ -199,9 +199,9 @@ def test_a_class_that_is_exported_has_a_name_at_once(monkeypatch):
         ("rbo:q=1", "but the options of rbo are p, t"),
         ("soft:epsilno=1", "did you mean 'epsilon'? the options of soft are epsilon"),
         ("soft:much", "epsilon of ranking is 'much'"),
-        ("soft:1,epsilon=2", "it must give 'epsilon' once"),
+        ("soft:1,epsilon=2", "'epsilon' is given twice"),
         ("exact:1", "exact has no options"),
-        ("soft:,", "there must be an option beside each comma"),
+        ("soft:,", "an option is missing before or after a comma"),
     ],
 )
 def test_what_is_wrong_with_a_text_is_said(text, message):

@@ -181,7 +181,7 @@ BAD_CALLS = {
     "promote is 'ceil'": lambda: rw.PASHA(promote="ceil"),
     "check is 'epoch'": lambda: rw.PASHA(check="epoch"),
     "variant is 'pause'": lambda: rw.ASHA(variant="pause"),
-    "ranking is 'noise'": lambda: rw.PASHA(ranking="noise"),
+    "ranking is 'noice'": lambda: rw.PASHA(ranking="noice"),
     "percentile is 101": lambda: rw.rankings.Noise(101),
     "epsilon is -1": lambda: rw.rankings.Soft(-1),
     "k is nan": lambda: rw.rankings.SoftSigma(math.nan),
@@ -191,7 +191,7 @@ BAD_CALLS = {
     "values is of shape (3,)": lambda: rw.Table(np.ones(3)),
     "values is of shape (0, 0)": lambda: rw.Table([]),
     "values is 'abc', but it must hold numbers": lambda: rw.Table("abc"),
-    "one value at least must be finite": lambda: rw.Table([[math.nan, math.inf]]),
+    "at least one value must be finite": lambda: rw.Table([[math.nan, math.inf]]),
     "seconds is -1.0": lambda: rw.Table([[1.0]], seconds=-1),
     "seconds is of shape (3,)": lambda: rw.Table([[1.0], [2.0]], seconds=[1, 2, 3]),
     "seconds is nan": lambda: rw.Table([[1.0]], seconds=math.nan),
@@ -347,7 +347,7 @@ def test_a_table_with_nearest_takes_proposals_as_they_are():
     # A random search with this seed draws what the paper's setting draws.
     assert result.rows == rw.simulate(table, rw.ASHA(), trials=20, seed=1).rows
     configs = [trial.config for trial in rw.replay(log).trials]
-    assert table.rows_of(configs) == result.rows
+    assert table.find_rows(configs) == result.rows
     assert len({config["x"] for config in configs}) == 20
 
 
@@ -356,13 +356,13 @@ def test_a_search_on_a_table_replays_from_its_log():
     searcher = rw.searchers.KDE(random=0.0)
     result = rw.simulate(table, rw.PASHA(), searcher=searcher, trials=20, log=log)
     engine = rw.replay(rw.MemoryLog.from_lines(log.to_lines()))
-    assert table.rows_of([trial.config for trial in engine.trials]) == result.rows
+    assert table.find_rows([trial.config for trial in engine.trials]) == result.rows
 
 
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (rw.power_laws(9, 9), {}, "nothing to search in"),
+        (rw.power_laws(9, 9), {}, "no space to search in"),
         (searchable(), {"trials": [1, 2, 3]}, "trials"),
         (searchable(), {"searcher": rw.searchers.KDE}, "searcher"),
     ],

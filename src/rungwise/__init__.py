@@ -1,8 +1,8 @@
 """rungwise: tune models without knowing how many epochs are enough.
 
-The public names are those listed here; everything else may move. They are looked up when they are
-first used, so that a worker process, which needs hardly any of them, starts in no time. What this
-file itself needs has names with an underscore: ``rungwise.Any`` would be a public name by accident.
+The public names are those listed here; everything else may move. They are imported when they are
+first used, so that a worker process, which needs only few of them, starts quickly. What this file
+itself needs has names with an underscore: ``rungwise.Any`` would be a public name by accident.
 """
 
 import importlib as _importlib

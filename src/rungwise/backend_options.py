@@ -68,7 +68,7 @@ def set_fields(backend: Any, given: Mapping[str, Any]) -> Any:
     for name, value in given.items():
         if name not in known:
             kind = type(backend).__name__
-            rule = f"the backend {kind} has none; its options are {', '.join(known)}"
+            rule = f"the backend {kind} has no such option; its options are {', '.join(known)}"
             raise InvalidArgumentError(name, value, rule)
     return replace(backend, **given)
 

@@ -1,10 +1,10 @@
 """What another scheduler would have spent on the configurations of a study.
 
-The trials are played again, in the order drawn and with the losses they reported, through a fresh
-engine. That is honest as far as promotions go: what successive halving spends depends on them
-alone, and a promotion depends on the losses at rungs. Where the other scheduler trains further
-than this study did, nobody knows the loss; the last one reported is held instead, and how often
-that was needed is told.
+The trials are played again, in the order drawn and with the losses they reported, through a new
+engine. For promotions this is exact: what successive halving spends depends on them alone, and a
+promotion depends on the losses at rungs. If the other scheduler trains a trial further than this
+study did, the loss is not known: the last one reported is used instead, and the result says how
+often that was needed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Counterfactual:
     Attributes:
         resource: the resource trained in total.
         seconds: how long it would have taken, in virtual time.
-        held: how many reports lie beyond the end of a recorded curve.
-        reports: how many reports there were in all.
+        held: how many reports are beyond the end of a recorded curve.
+        reports: how many reports there were in total.
     """
 
     resource: float
@@ -48,15 +48,15 @@ class Counterfactual:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """What a study spent against what another scheduler would have spent.
+    """What a study spent, compared with what another scheduler would have spent.
 
     Attributes:
         name: the other scheduler.
-        resource: spent here.
-        other: spent there.
-        ratio: how many times as much that is; 1 while nothing was spent here.
-        held: how many values of the other scheduler lie beyond the end of a recorded curve.
-        reports: how many values it needed in all.
+        resource: spent by this study.
+        other: what the other scheduler would have spent.
+        ratio: other / resource; 1 if this study has spent nothing yet.
+        held: how many values of the other scheduler are beyond the end of a recorded curve.
+        reports: how many values it needed in total.
         how: where the figure comes from, in one sentence.
     """
 
@@ -75,16 +75,16 @@ class Saving:
         )
 
 
-def spent_by(
+def simulate_spending(
     engine: ReadableStudy, recipe: Recipe, *, workers: int, seconds_per_unit: float = 1.0
 ) -> Counterfactual:
     """What a scheduler would have spent on the trials of a study.
 
-    A trial that failed here fails there where its curve ends; one that never reported fails at
-    once. The study itself is left as it is.
+    A trial that failed in the study fails in the simulation where its curve ends; one that never
+    reported fails at once. The study itself is not changed.
 
     Args:
-        engine: the study, at any moment.
+        engine: the study, running or over.
         recipe: the other scheduler; its decisions must depend on the losses at rungs alone, as
             those of all but PASHA do.
         workers: how many jobs run at a time.
@@ -94,7 +94,7 @@ def spent_by(
         >>> import rungwise as rw
         >>> log = rw.MemoryLog()
         >>> result = rw.simulate(rw.power_laws(27, 9), rw.ASHA(), trials=27, log=log)
-        >>> other = spent_by(rw.replay(log), rw.RandomSearch(9), workers=4)
+        >>> other = simulate_spending(rw.replay(log), rw.RandomSearch(9), workers=4)
         >>> (other.resource, other.held > 0)
         (243.0, True)
     """
@@ -121,12 +121,12 @@ def saving(
     workers: int,
     max_resource: int | None = None,
 ) -> Saving:
-    """What a study saved against another scheduler, by simulation on its own curves.
+    """What a study saved compared with another scheduler, by simulation on its own curves.
 
     Args:
-        engine: the study, at any moment.
+        engine: the study, running or over.
         scheduler: ``"asha"``, ``"random"`` (all are trained fully), ``"halving"`` or
-            ``"hyperband"``; with the η and the lowest rung of the study where it has them.
+            ``"hyperband"``; with the η and the lowest rung of the study, if it has them.
         workers: how many jobs run at a time.
         max_resource: how far the other scheduler trains its best; the study's own maximum by
             default.
@@ -138,24 +138,29 @@ def saving(
     own = engine.study.scheduler
     furthest = own.max_resource if max_resource is None else max_resource
     if furthest is None:
-        rule = f"the study is open-ended: say how far {NAMES[scheduler]} would train its best"
+        rule = f"the study is open-ended: give the maximum up to which {NAMES[scheduler]} trains"
         raise InvalidArgumentError("max_resource", None, rule)
-    there = spent_by(engine, _recipe(scheduler, own, furthest), workers=workers)
-    here = float(engine.spent)
+    other = simulate_spending(engine, _make_recipe(scheduler, own, furthest), workers=workers)
+    spent = float(engine.spent)
+    missing = (
+        f"for {other.held:,} of the {other.reports:,} values it needed, the trial had not been "
+        "trained that far, so its last reported value was used."
+        if other.held
+        else "all values it needed were reported in this study."
+    )
     how = (
         f"{NAMES[scheduler]} up to resource {furthest:,} was simulated on this study's own curves "
-        f"with {workers} worker{'s' * (workers != 1)}; for {there.held:,} of the "
-        f"{there.reports:,} values it needed a curve had ended before, and its last value was held."
+        f"with {workers} worker{'s' * (workers != 1)}; {missing}"
     )
-    ratio = there.resource / here if here else 1.0
-    return Saving(NAMES[scheduler], here, there.resource, ratio, there.held, there.reports, how)
+    ratio = other.resource / spent if spent else 1.0
+    return Saving(NAMES[scheduler], spent, other.resource, ratio, other.held, other.reports, how)
 
 
-def _recipe(name: str, own: Recipe, furthest: int) -> Recipe:
-    """A scheduler by name, as much like the study's own as it can be."""
+def _make_recipe(name: str, own: Recipe, furthest: int) -> Recipe:
+    """A scheduler by name, with the settings of the study's own scheduler if it has them."""
     if name == "random":
         return RandomSearch(furthest)
-    while isinstance(own, Rush):  # what would have been without it
+    while isinstance(own, Rush):  # compare with the scheduler inside
         own = own.scheduler
     low, eta = getattr(own, "min_resource", 1), getattr(own, "eta", 3)
     if name == "halving":
@@ -167,8 +172,8 @@ def _recipe(name: str, own: Recipe, furthest: int) -> Recipe:
     return ASHA(low, furthest, eta)
 
 
-class _Leg:
-    """A job under way.
+class _RunningJob:
+    """A running job.
 
     Attributes:
         at: the virtual time of its next report.
@@ -187,11 +192,11 @@ class _Leg:
 
 
 class _Player:
-    """Plays recorded trials through an engine, in virtual time, a unit of resource a unit.
+    """Plays recorded trials through an engine, in virtual time: one unit per unit of resource.
 
-    Workers are filled as :class:`rungwise.driver.Driver` fills them, and facts of the same time
-    come in the order in which :class:`rungwise.backends.simulator.Simulator` hands them out when
-    all its reports take equally long: worker after worker, round and round. So both take the same
+    Workers get jobs as :class:`rungwise.driver.Driver` gives them, and events of the same time
+    come in the order in which :class:`rungwise.backends.simulator.Simulator` returns them when
+    all its reports take equally long: worker after worker, in turn. So both take the same
     decisions, although here a job reports at rungs only.
     """
 
@@ -203,72 +208,72 @@ class _Player:
         ladder = getattr(engine.scheduler, "ladder", None)
         self._levels: Sequence[int] = () if ladder is None else ladder.levels
         self._free = workers
-        self._legs: list[_Leg] = []  # in the order of the workers
+        self._running: list[_RunningJob] = []  # in the order of the workers
 
     def run(self) -> None:
-        """Until the study is over."""
-        engine, legs = self._engine, self._legs
+        """Run until the study is over."""
+        engine, running = self._engine, self._running
         self._fill(0)
         seen = engine.version
-        while engine.ended is None and legs:
-            times = [leg.at for leg in legs]
+        while engine.ended is None and running:
+            times = [each.at for each in running]
             at = min(times)
             index = times.index(at)
             self.now = at
-            leg = legs[index]
-            if self._report(leg) is CONTINUE:
-                self._plan(leg)
+            current = running[index]
+            if self._report(current) is CONTINUE:
+                self._plan(current)
                 if self._free and engine.version != seen:
                     self._fill(index + 1)
                     seen = engine.version
             else:
-                del legs[index]
+                del running[index]
                 self._free += 1
                 self._fill(index)
                 seen = engine.version
 
     def _fill(self, index: int) -> None:
-        """Give every free worker a job, as long as there are jobs."""
+        """Give a job to every free worker, while there are jobs."""
         while self._free and self._engine.ended is None:
             decision = self._engine.handle(JobRequested(self.now))
             if not isinstance(decision, StartJob):
                 return
             self._free -= 1
-            leg = _Leg(decision.job, self.now)
-            self._plan(leg)
-            self._legs.insert(index, leg)
+            started = _RunningJob(decision.job, self.now)
+            self._plan(started)
+            self._running.insert(index, started)
             index += 1
 
-    def _report(self, leg: _Leg) -> Decision:
-        """Tell the engine what the leg has come to; unless it goes on it has left its worker."""
-        engine, job = self._engine, leg.job.id
-        if leg.resource is None:
+    def _report(self, running: _RunningJob) -> Decision:
+        """Report to the engine; unless the decision is to continue, the job leaves its worker."""
+        engine, job = self._engine, running.job.id
+        if running.resource is None:
             return engine.handle(JobFailed(job, "it failed in the study", self.now))
-        self.held += leg.held
-        decision = engine.handle(Reported(job, leg.resource, leg.loss, self.now))
-        leg.reached = leg.resource
-        if decision is CONTINUE and leg.reached < leg.job.until:
+        self.held += running.held
+        decision = engine.handle(Reported(job, running.resource, running.loss, self.now))
+        running.reached = running.resource
+        if decision is CONTINUE and running.reached < running.job.until:
             return CONTINUE
         return engine.handle(JobEnded(job, self.now))
 
-    def _plan(self, leg: _Leg) -> None:
+    def _plan(self, running: _RunningJob) -> None:
         """Look up the next report: the first recorded at or beyond the next level."""
-        trial, until = self._trials[leg.job.trial], leg.job.until
-        above = bisect_right(self._levels, leg.reached)
+        trial, until = self._trials[running.job.trial], running.job.until
+        above = bisect_right(self._levels, running.reached)
         level = min(self._levels[above], until) if above < len(self._levels) else until
         place = bisect_left(trial.resources, level)
-        leg.held = False
+        running.held = False
         if place < len(trial.resources):
-            leg.resource, leg.loss = trial.resources[place], trial.losses[place]
-        elif trial.resources and trial.state not in _BROKEN:
-            leg.resource, leg.loss, leg.held = float(level), trial.losses[-1], True
-        elif trial.resource > leg.reached:  # as far as it got before it failed
-            leg.resource, leg.loss = trial.resource, trial.losses[-1]
+            running.resource, running.loss = trial.resources[place], trial.losses[place]
+        elif trial.resources and trial.state not in _FAILED:
+            running.resource, running.loss, running.held = float(level), trial.losses[-1], True
+        elif trial.resource > running.reached:  # the last report before it failed
+            running.resource, running.loss = trial.resource, trial.losses[-1]
         else:
-            leg.resource = None
+            running.resource = None
             return
-        leg.at = self.now + leg.resource - leg.reached
+        running.at = self.now + running.resource - running.reached
 
 
-_BROKEN = (State.FAILED, State.ENDED)
-"""Trials that would not have gone on in any study."""
+_FAILED = (State.FAILED, State.ENDED)
+"""Trials that no scheduler could have trained further."""

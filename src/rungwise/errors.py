@@ -9,25 +9,25 @@
     ├── IllegalEventError                   an event that the trial's state does not allow
     ├── ReplayMismatchError                 a log whose decisions this version would not take
     ├── SchemaError (ValueError)            a log or specification in an unknown or broken format
-    ├── CorruptLogError                     a study file that is damaged, or none at all
+    ├── CorruptLogError                     a study file that is damaged, or another kind of file
     ├── LogInUseError                       a study file that another process writes to
     ├── LogUnavailableError                 a study file that cannot be read or written just now
     ├── StudyDiffersError                   a study file that holds another study than asked for
     ├── WorkerStartError                    worker processes that cannot start
     ├── NothingFoundError                   a study without a single finite value
     ├── RetrainingError                     the winner could not be trained in full
-    ├── NotFiniteError                      a report of NaN or infinity (ends its trial's leg)
-    ├── SilentTrialError                    a trial that trains on and on without a report
+    ├── NotFiniteError                      a report of NaN or infinity (its trial has failed)
+    ├── SilentTrialError                    a trial that keeps training without a report
     └── MissingExtraError (ImportError)     an optional dependency that is not installed
 
     KeyboardInterrupt
-    └── StudyInterrupted                    Ctrl-C; says how to go on
+    └── StudyInterrupted                    Ctrl-C; says how to resume
 
     UserWarning
-    ├── SafetyNetWarning                    a ladder without a maximum was climbed to its safety net
+    ├── SafetyNetWarning                    a study without a maximum has reached the safety net
     └── ModelWarning                        a model could not be fitted; a proposal is random
 
-Every message gives the value, the rule and the place; the same data hangs on the exception.
+Every message gives the value, the rule and the place; the exception has them as attributes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from typing import Any
 
 
 class Words(str):
-    """A value in words ("of shape (3,)") where its repr would say too much or too little."""
+    """A value in words ("of shape (3,)"), if its repr would say too much or too little."""
 
     __slots__ = ()
 
@@ -51,8 +51,8 @@ class RungwiseError(Exception):
     """The base of every exception that rungwise raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are copied by calling their class with args, which hold the message here, not
-        # what the class is called with; one that cannot come back from a process hangs its pool.
+        # Exceptions are unpickled by calling their class with args, which hold the message here,
+        # not what the class takes; an exception that cannot be unpickled blocks a process pool.
         return _copied, (type(self), self.args, self.__dict__)
 
 
@@ -90,20 +90,20 @@ class TableError(InvalidArgumentError):
 
 
 class IllegalEventError(RungwiseError):
-    """An event that must not happen now; the engine is unchanged.
+    """An event that is not allowed now; the engine is unchanged.
 
     Args:
         event: the event that was refused.
         rule: why it is refused.
-        story: what happened to the trial so far, one sentence each.
+        story: what has happened to the trial, one sentence each.
     """
 
     def __init__(self, event: object, rule: str, story: Sequence[str] = ()) -> None:
         self.event = event
         self.rule = rule
         self.story = tuple(story)
-        told = "".join(f"\n  {line}" for line in self.story)
-        past = f"\nThe trial's story so far:{told}" if told else ""
+        lines = "".join(f"\n  {line}" for line in self.story)
+        past = f"\nWhat happened to the trial so far:{lines}" if lines else ""
         super().__init__(f"Illegal event {event!r}: {rule}.{past}")
 
 
@@ -125,7 +125,7 @@ class ReplayMismatchError(RungwiseError):
         super().__init__(
             f"Replay differs at log entry {index}: after {event!r} the log holds {recorded!r}, "
             f"but the decision is now {replayed!r}. The log belongs to another study, was "
-            f"edited, or was written by a version that decides otherwise."
+            f"edited, or was written by a version that decides differently."
         )
 
 
@@ -134,7 +134,7 @@ class SchemaError(RungwiseError, ValueError):
 
 
 class CorruptLogError(RungwiseError):
-    """A study file that is damaged, was edited, or is none at all; nothing was changed in it.
+    """A file that is damaged, was edited, or is not a study file; nothing was changed in it.
 
     Args:
         path: the file.
@@ -144,7 +144,7 @@ class CorruptLogError(RungwiseError):
     def __init__(self, path: str, damage: str) -> None:
         self.path = path
         self.damage = damage
-        super().__init__(f"The study file {path} cannot be used: {damage}. It was left as it is.")
+        super().__init__(f"The study file {path} cannot be used: {damage}. It was not changed.")
 
 
 class LogInUseError(RungwiseError):
@@ -152,15 +152,15 @@ class LogInUseError(RungwiseError):
 
     Args:
         path: the file.
-        holder: who has it.
+        holder: the process that has it.
     """
 
     def __init__(self, path: str, holder: str) -> None:
         self.path = path
         self.holder = holder
         super().__init__(
-            f"The study file {path} is being written by {holder}. One study has one writer: wait "
-            f"for it to end, or open the file for reading."
+            f"The study file {path} is being written by {holder}. Only one process may write to a "
+            f"study: wait for it to end, or open the file for reading."
         )
 
 
@@ -177,7 +177,7 @@ class LogUnavailableError(RungwiseError):
         self.reason = reason
         super().__init__(
             f"The study file {path} cannot be read or written now: {reason}. "
-            f"What was kept before is safe; try again when this is mended."
+            f"Everything stored before is safe: solve this problem, then try again."
         )
 
 
@@ -192,11 +192,11 @@ class StudyDiffersError(RungwiseError):
     def __init__(self, path: str, differences: Sequence[str]) -> None:
         self.path = path
         self.differences = tuple(differences)
-        told = "".join(f"\n  {line}" for line in self.differences)
+        lines = "".join(f"\n  {line}" for line in self.differences)
         super().__init__(
-            f"The study file {path} holds another study than the one asked for:{told}\n"
-            f"Go on with what it holds (rungwise resume {shlex.quote(path)}), or give the new "
-            f"study a file of its own."
+            f"The study file {path} holds another study than the one asked for:{lines}\n"
+            f"Resume the study in the file (rungwise resume {shlex.quote(path)}), or use another "
+            f"file for the new study."
         )
 
 
@@ -205,14 +205,14 @@ class WorkerStartError(RungwiseError):
 
     Args:
         reason: what went wrong.
-        trace: what the worker said about it.
+        trace: the traceback or the output of the worker.
     """
 
     def __init__(self, reason: str, trace: str = "") -> None:
         self.reason = reason
         self.trace = trace
-        said = f"\n{trace.rstrip()}" if trace.strip() else ""
-        super().__init__(f"The worker processes cannot start: {reason}.{said}")
+        details = f"\n{trace.rstrip()}" if trace.strip() else ""
+        super().__init__(f"The worker processes cannot start: {reason}.{details}")
 
 
 class NothingFoundError(RungwiseError):
@@ -227,8 +227,8 @@ class NothingFoundError(RungwiseError):
     def __init__(self, path: str | None, reasons: Sequence[str], hint: str = "") -> None:
         self.path = path
         self.reasons = tuple(reasons)
-        often = Counter(self.reasons).most_common(5)
-        lines = "".join(f"\n  {count} ×  {reason}" for reason, count in often)
+        most_common = Counter(self.reasons).most_common(5)
+        lines = "".join(f"\n  {count} ×  {reason}" for reason, count in most_common)
         study = "the study" if path is None else path
         super().__init__(
             f"No trial of {study} has reported a finite value, so there is no best one."
@@ -250,8 +250,9 @@ class RetrainingError(RungwiseError):
         self.trial = trial
         self.reason = reason
         self.trace = trace
-        said = f"\n{trace.rstrip()}" if trace.strip() else ""
-        super().__init__(f"Retraining the configuration of trial {trial} failed: {reason}.{said}")
+        details = f"\n{trace.rstrip()}" if trace.strip() else ""
+        message = f"Retraining the configuration of trial {trial} failed: {reason}.{details}"
+        super().__init__(message)
 
 
 class NotFiniteError(RungwiseError):
@@ -274,11 +275,11 @@ class NotFiniteError(RungwiseError):
 
 
 class SilentTrialError(RungwiseError):
-    """A trial that asks for ever more resources without a report.
+    """A trial that keeps training without a report.
 
     Args:
         metric: the name of the metric that should have been reported.
-        resource: how far it got.
+        resource: how far it has trained.
     """
 
     def __init__(self, metric: str, resource: float) -> None:
@@ -294,7 +295,7 @@ class StudyInterrupted(KeyboardInterrupt):
     """The study was interrupted; everything reported is kept.
 
     Args:
-        message: what was kept, and how to go on.
+        message: what was kept, and how to resume.
     """
 
     def __init__(self, message: str) -> None:
@@ -302,7 +303,7 @@ class StudyInterrupted(KeyboardInterrupt):
 
 
 class SafetyNetWarning(UserWarning):
-    """A study without a maximum has climbed as far as it is let."""
+    """A study without a maximum has reached the largest resource that is allowed."""
 
 
 class ModelWarning(UserWarning):
@@ -314,7 +315,7 @@ class MissingExtraError(RungwiseError, ImportError):
 
     Args:
         feature: what was asked for.
-        extra: the extra of rungwise that brings it.
+        extra: the extra of rungwise that installs it.
     """
 
     def __init__(self, feature: str, extra: str) -> None:
@@ -324,6 +325,6 @@ class MissingExtraError(RungwiseError, ImportError):
 
 
 def _short(value: Any, limit: int = 120) -> str:
-    """A value as a person reads it in one line."""
+    """The repr of a value, short enough for one line."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,7 +1,7 @@
 """Figures, times, sizes and configurations as text: the same on a terminal, in pages and in plots.
 
-Law of this file: it formats values and knows nothing of studies. It is a leaf: it imports nothing
-of rungwise.
+Law of this file: it formats values and does not depend on studies. It is a leaf: it imports no
+other module of rungwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 MISSING = "–"
-"""What stands where there is no figure."""
+"""Stands for a figure that is not available."""
 
 
 # -- numbers -----------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ def format_value(value: float | None, digits: int = 4, *, missing: str = MISSING
     Args:
         value: the value, None if there is none.
         digits: how many significant digits: 4 to look at, 6 to compare.
-        missing: what stands for None.
+        missing: the text for None.
     """
     return missing if value is None else f"{value:.{digits}g}"
 
@@ -55,15 +55,8 @@ def format_bytes(count: float) -> str:
 
 
 def format_short(value: float) -> str:
-    """A number without needless digits: 1,079 and 93.57 and 0.06388."""
+    """A number without unnecessary digits: 1,079 and 93.57 and 0.06388."""
     return f"{value:,.0f}" if abs(value) >= 1000 else format_value(value)
-
-
-def format_tick(value: float) -> str:
-    """A number at a tick of an axis, without needless digits and with a true minus."""
-    if value and not 1e-4 <= abs(value) < 1e7:
-        return f"{value:g}".replace("-", "−")
-    return f"{value:,.10g}".replace("-", "−")
 
 
 # -- times -------------------------------------------------------------------------------------
@@ -77,7 +70,7 @@ def format_clock(seconds: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Time to come, no more precise than it can be known."""
+    """Remaining time, rounded, since it is an estimate."""
     if seconds < MINUTE - 0.5:
         return f"{max(1, round(seconds))} s"
     if seconds < HOUR - 30:
@@ -89,7 +82,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_runtime(seconds: float) -> str:
-    """Time that was measured, in the unit that leaves a digit or two: 42.0 s, 1.5 min, 2.0 h."""
+    """Time that was measured, in the unit that gives one or two digits: 42.0 s, 1.5 min, 2.0 h."""
     if seconds >= 1.5 * HOUR:
         return f"{seconds / HOUR:.1f} h"
     return f"{seconds / MINUTE:.1f} min" if seconds >= 1.5 * MINUTE else f"{seconds:.1f} s"
@@ -109,7 +102,7 @@ def format_config(config: Mapping[str, Any]) -> str:
 
 
 def _word(value: Any) -> str:
-    """A value without spaces, ends of line and needless digits."""
+    """A value without spaces, line breaks and unnecessary digits."""
     if isinstance(value, float):
         return format_value(value)
     text = str(value)
@@ -126,6 +119,6 @@ _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)"
 
 
 def strip_controls(text: str) -> str:
-    """Text without anything that could move a cursor: what trials print is not to be trusted."""
+    """Text without control characters: what trials print is not trusted."""
     text = _ESCAPES.sub("", text).expandtabs(4)
     return "".join(char if char.isprintable() or char == "\n" else " " for char in text)

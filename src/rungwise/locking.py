@@ -1,4 +1,4 @@
-"""A lock that the operating system takes back when its holder dies."""
+"""A lock that the operating system releases when its holder dies."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ HOLDER = 256
 class FileLock:
     """One holder at a time, among all processes of a machine.
 
-    The file also keeps a number for its holder, whatever happens to the holder.
+    The file also stores a number for its holder, which remains when the holder dies.
 
     Args:
-        path: a file of its own; it stays behind, and says who held the lock last.
+        path: a file used only for this; it is not removed, and names the last holder.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: BinaryIO | None = None
 
-    def take(self, *, patience: float = 0.0) -> bool:
-        """Take the lock; False when somebody else has it.
+    def take(self, *, timeout: float = 0.0) -> bool:
+        """Take the lock; False when another process has it.
 
         Args:
-            patience: how many seconds to wait where the holder has died, but something it left
-                behind (see ``backends/watchdog.py``) is still cleaning up.
+            timeout: how many seconds to wait if the holder has died, but its watchdog (see
+                ``backends/watchdog.py``) is still cleaning up.
         """
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         while not self._try():
             if time.monotonic() >= deadline or self._holder_lives():
                 return False
@@ -49,7 +49,7 @@ class FileLock:
         return True
 
     def held(self) -> bool:
-        """Whether somebody has the lock; nothing is changed by asking."""
+        """Whether any process has the lock; this changes nothing."""
         try:
             with self._path.open("rb") as file:
                 if fcntl is not None:
@@ -61,20 +61,20 @@ class FileLock:
         return False
 
     def fileno(self) -> int | None:
-        """The lock as a file descriptor: who inherits it holds the lock as well."""
+        """The lock as a file descriptor: a process that inherits it holds the lock as well."""
         return None if self._file is None else self._file.fileno()
 
     def holder(self) -> str:
-        """Who wrote themselves into the file last."""
+        """The last process that held the lock."""
         return self._read(0, HOLDER) or "another process"
 
     def note(self, number: int) -> None:
-        """Keep a number; only the holder may."""
+        """Store a number; only the holder may."""
         if self._file is not None:
             os.pwrite(self._file.fileno(), f"{number:<20d}\n".encode(), HOLDER)
 
     def noted(self) -> int:
-        """The number that was kept last, 0 if there is none."""
+        """The number that was stored last, 0 if there is none."""
         number = self._read(HOLDER, 20)
         return int(number) if number.isdecimal() else 0
 
@@ -87,7 +87,7 @@ class FileLock:
             return ""
 
     def release(self) -> None:
-        """Give it back, also on behalf of processes that have inherited it."""
+        """Release the lock, also for processes that have inherited it."""
         if self._file is not None:
             if fcntl is not None:
                 fcntl.flock(self._file.fileno(), fcntl.LOCK_UN)
@@ -123,7 +123,7 @@ class FileLock:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Whether a process is dead, and only its parent has not taken notice."""
+    """Whether a process is dead, but its parent has not collected its exit status."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:

@@ -1,4 +1,4 @@
-"""Pools of fresh processes that leave Ctrl-C to their parent, and end when it does."""
+"""Pools of new processes that leave Ctrl-C to their parent, and end when it ends."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from multiprocessing.context import SpawnContext
 from types import FrameType
 
 
-def fresh() -> SpawnContext:
-    """How to start them: spawned, not forked, since a thread may hold a lock just now."""
+def spawn_context() -> SpawnContext:
+    """Processes are spawned, not forked, since a thread may hold a lock during a fork."""
     return multiprocessing.get_context("spawn")
 
 
 @contextmanager
 def ignoring_interrupts() -> Iterator[None]:
-    """Processes that are started within the block do not hear of Ctrl-C, from their first moment.
+    """Processes that are started within the block never receive SIGINT (Ctrl-C).
 
-    It reaches the whole group, and an interpreter that is just importing would print a traceback.
-    So would one whose parent is interrupted before it has told its child what to do; the parent
-    itself hears of it at the end of the block.
+    Ctrl-C reaches the whole process group, and an interpreter that is importing would print a
+    traceback. So would one whose parent is interrupted before it has sent its child any work; the
+    parent itself handles the interrupt at the end of the block.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # Started within, it would lift the block for its starter as well.
+    # If it were started within the block, it would unblock the signal for this process as well.
     resource_tracker.ensure_running()
-    with _held():
+    with _deferring_interrupts():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             yield
@@ -40,26 +40,26 @@ def ignoring_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _held() -> Iterator[None]:
-    """An interrupt waits for the end of the block: a mask alone leaves it to another thread."""
+def _deferring_interrupts() -> Iterator[None]:
+    """Defer an interrupt to the end of the block: a mask alone leaves it to other threads."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # no handler of Python's runs here
+        yield  # Python runs signal handlers in the main thread only
         return
-    came: list[tuple[int, FrameType | None]] = []
-    usual = signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    received: list[tuple[int, FrameType | None]] = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
     try:
         yield
     finally:
-        # None: it was not set from Python, and cannot be put back.
+        # None: it was not set from Python, and cannot be restored.
         signal.signal(signal.SIGINT, signal.SIG_DFL if usual is None else usual)
-    if came and callable(usual):
-        usual(*came[0])
+    if received and callable(usual):
+        usual(*received[0])
 
 
 def die_with_parent() -> None:
-    """For a child to call: a parent that is killed without a word takes it along.
+    """Called in a child: end it when its parent is killed.
 
-    Nobody else would end it: it would wait for work for ever.
+    Otherwise it would wait for work for ever.
     """
     parent = multiprocessing.parent_process()
 

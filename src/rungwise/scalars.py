@@ -1,4 +1,4 @@
-"""Words as plain values, by the rules of YAML 1.2: null, truth values, numbers, text."""
+"""Unquoted words as plain values, by the rules of YAML 1.2: null, booleans, numbers, text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_FINITE = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 def scalar(text: str) -> Any:
-    """An unquoted word of YAML: null, a truth value, a number or the text itself.
+    """An unquoted word of YAML: null, a boolean, a number or the text itself.
 
     Raises:
         ValueError: the number has too many digits.

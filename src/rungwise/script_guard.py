@@ -1,8 +1,8 @@
-"""Loading a script for its training function, without starting the study that it starts.
+"""Load a script for its training function, without starting the study that the script starts.
 
-A script that calls ``rungwise.tune`` at its top level, without ``if __name__ == "__main__"``, is
-a natural thing to write. When only its training function is wanted (``rungwise resume``), its
-execution ends at that call: the function stands above it.
+Many scripts call ``rungwise.tune`` at their top level, without ``if __name__ == "__main__"``. When
+only the training function is needed (``rungwise resume``), execution ends at that call: the
+function is defined above it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def loading() -> Iterator[None]:
         _loading -= 1
 
 
-def not_while_loading() -> None:
+def refuse_while_loading() -> None:
     """Called wherever a study would be started."""
     if _loading:
         raise CalledWhileLoadingError
 
 
 def is_cut(module: ModuleType) -> bool:
-    """Whether a module was loaded up to its call of tune() only."""
+    """Whether a module was loaded only up to its call of tune()."""
     return bool(getattr(module, CUT, False))

@@ -51,7 +51,7 @@ def _nothing() -> StudyView:
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult(StudyResult):
-    """What came of a simulated study.
+    """The result of a simulated study.
 
     Attributes:
         best: the best configuration, None if nothing finite was reported.
@@ -61,15 +61,15 @@ class SimulationResult(StudyResult):
         reports: how many reports there were.
         jobs: [(row, start, until), …] in the order issued.
         ceilings: [(number of reports so far, level), …], from the first ceiling on.
-        epsilons: [(number of reports so far, ε), …] whenever a check asked for ε and it had
-            changed; empty where the criterion has none.
-        why: why the study ended and why the ceiling stands where it stands.
+        epsilons: [(number of reports so far, ε), …] whenever a check used ε and it had
+            changed; empty if the criterion has none.
+        why: why the study ended and why the ceiling is where it is.
         rows: the rows drawn, in order.
         leads: [(the resource spent by then, row), …] whenever another row became the best.
-        view: the whole study, for reading. It does not count when results are compared.
+        view: the whole study, for reading. It is ignored when results are compared.
     """
 
-    # field(): without it, a property of the base class would be taken for a default.
+    # field(): without it, the dataclass would use the property of the base class as a default.
     best: Best | None = field()
     seconds: float = field()
     max_resource: int = field()
@@ -116,22 +116,23 @@ def simulate(
 
     Args:
         table: the learning curves.
-        scheduler: who is trained next and how far, for example ``rw.PASHA(max_resource=200)``, or
-            its name, ``"asha"``; without a maximum, the table's end is the maximum.
-        trials: how many rows are drawn at random, none twice before all have been drawn; or the
-            rows themselves, in the order to be drawn. From a table with ``nearest``, as many
-            configurations are drawn from its space, as the paper does on PD1, and each is
-            answered by the row nearest to it; so a row may come again.
-        searcher: who proposes what is drawn, for example ``rw.searchers.GP()`` or ``"gp"``, where
-            the table has configurations and a space; each proposal becomes the nearest row that was
-            not drawn yet, or, of a table with ``nearest``, is answered by the nearest row. Rows are
-            drawn at random by default.
-        workers: how many configurations train at a time.
+        scheduler: decides what is trained next and how far, for example
+            ``rw.PASHA(max_resource=200)``, or its name, ``"asha"``; without a maximum, the table's
+            last resource is the maximum.
+        trials: how many rows are drawn at random, each once before any is repeated; or the row
+            numbers, in the order to be drawn. From a table with ``nearest``, this number of
+            configurations is drawn from its space, as the paper does on PD1, and each gets the
+            curve of the nearest row; so a row may be used more than once.
+        searcher: proposes what is drawn, for example ``rw.searchers.GP()`` or ``"gp"``, if the
+            table has configurations and a space; each proposal becomes the nearest row that was
+            not drawn yet, or, with a table with ``nearest``, gets the curve of the nearest row.
+            Rows are drawn at random by default.
+        workers: how many configurations are trained at the same time.
         seed: which rows are drawn.
-        finish: ``"drain"``: end when nothing is promotable any more; ``"paper"``: end as soon as
+        finish: ``"drain"``: end when nothing more can be promoted; ``"paper"``: end as soon as
             the last configuration has started, as in the paper's experiments.
-        log: keeps every event and decision, if given.
-        on_progress: called with (trials drawn, trials in all) after every report.
+        log: stores every event and decision, if given.
+        on_progress: called with (trials drawn, trials in total) after every report.
 
     Example:
         >>> import rungwise as rw
@@ -152,10 +153,10 @@ def simulate(
     simulator = Simulator(table, workers=workers, rows=rows)
     on_fact = None
     if on_progress is not None:
-        tell = on_progress
+        notify = on_progress
 
         def on_fact(*_: object) -> None:
-            tell(len(engine.trials), number)
+            notify(len(engine.trials), number)
 
     Driver(engine, simulator, log=log, on_fact=on_fact).run()
     return make_result(engine, rows, seconds=simulator.now)
@@ -223,7 +224,7 @@ def random_configuration(table: Table, *, seed: int = 0) -> SimulationResult:
 
 
 def untrained(rows: Sequence[int], goal: Goal) -> SimulationResult:
-    """The first of the rows drawn is taken, without any training.
+    """The result of choosing the first of the rows drawn, without any training.
 
     Args:
         rows: the rows drawn, in order.
@@ -247,12 +248,12 @@ def untrained(rows: Sequence[int], goal: Goal) -> SimulationResult:
 
 
 def _within(scheduler: Recipe, table: Table) -> Recipe:
-    """The scheduler with a maximum that the table can serve."""
+    """The scheduler with a maximum; an error if the table's curves are shorter."""
     if scheduler.max_resource is None:
         scheduler = scheduler.limited_to(table.resources)
     furthest = scheduler.max_resource
     if furthest is not None and furthest > table.resources:
-        # A baseline with a resource of its own has no maximum to blame.
+        # The error names the option that the baseline has: resource or max_resource.
         name = "resource" if hasattr(scheduler, "resource") else "max_resource"
         rule = f"the table's curves end at resource {table.resources}"
         raise InvalidArgumentError(name, furthest, rule)
@@ -262,7 +263,7 @@ def _within(scheduler: Recipe, table: Table) -> Recipe:
 def _find_space(table: Table, searcher: Searcher) -> Space:
     must_be("searcher", searcher, Searcher, "a searcher such as rungwise.searchers.GP()")
     if table.space is None or table.configs is None:
-        rule = "the table has no configurations and space, so there is nothing to search in"
+        rule = "the table has no configurations or no space to search in"
         raise InvalidArgumentError("searcher", searcher, rule)
     check_searcher(searcher, table.space)
     return table.space
@@ -279,10 +280,10 @@ def _choose_rows(table: Table, trials: Any, seed: int) -> list[int]:
             drawn += rng.permutation(table.rows).tolist()
         return drawn[:number]
     if np.ndim(trials) != 1:
-        raise InvalidArgumentError("trials", trials, "row numbers must stand in one line")
+        raise InvalidArgumentError("trials", trials, "row numbers must be a flat sequence")
     rows = [whole("trials", row, at_least=0) for row in trials]
     if not rows:
-        raise InvalidArgumentError("trials", trials, "there must be one row at least")
+        raise InvalidArgumentError("trials", trials, "it must contain at least one row number")
     for row in rows:
         if row >= table.rows:
             rule = f"the table has the rows 0 to {table.rows - 1}"
@@ -293,8 +294,8 @@ def _choose_rows(table: Table, trials: Any, seed: int) -> list[int]:
 def _nearest_rows(table: Table, number: int, seed: int) -> list[int]:
     """The rows of configurations drawn from the space."""
     assert table.space is not None
-    # The generators are those of a study: a random search with this seed draws the same, but for
-    # configurations of a finite space that it would draw twice.
+    # The generators are those of a study: a random search with this seed draws the same, except
+    # that in a finite space it avoids repetitions.
     rngs = (generator(seed, "searcher", trial) for trial in range(number))
     return table.find_rows([table.space.sample(rng) for rng in rngs])
 

@@ -103,7 +103,7 @@ class SearchOptions:
     )
     leaders: int | None = option(
         None,
-        text="number of configurations taken from earlier studies at most, in all; 4 by default.",
+        text="maximum number of configurations taken from earlier studies, in total; 4 by default.",
         check=make_count_check(1),
         kind=int,
     )
@@ -183,7 +183,7 @@ class StopOptions:
 
     trials: int | None = option(
         None,
-        text="number of configurations tried at most; 256 if nothing else ends the study.",
+        text="maximum number of configurations; 256 if nothing else ends the study.",
         check=make_count_check(1),
         kind=int,
     )
@@ -270,7 +270,7 @@ class RunOptions:
     )
     durability: Durability = option(
         "normal",
-        text='"normal": reports survive the death of any process; "full": a power failure as well.',
+        text='"normal": reports survive the crash of any process; "full": also a power failure.',
         check=make_word_check("normal", "full"),
         words=("normal", "full"),
         fixed=True,
@@ -355,7 +355,7 @@ class OutputOptions:
 
 
 GROUPS = (SearchOptions, LadderOptions, StopOptions, RunOptions, OutputOptions)
-"""All groups, in the order in which a person should read them."""
+"""All groups, in the order for documentation."""
 
 
 def list_names(each: Option) -> tuple[str, ...]:

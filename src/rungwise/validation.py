@@ -56,13 +56,13 @@ def one_of(name: str, value: T, choices: Sequence[T]) -> T:
 
 
 def must_be(name: str, value: Any, kind: type, words: str) -> None:
-    """An instance of a kind (the class itself is none), told in words."""
+    """An instance of a class, and not the class itself; ``words`` describe it in the error."""
     if isinstance(value, type) or not isinstance(value, kind):
         raise InvalidArgumentError(name, value, f"it must be {words}")
 
 
 def set_frozen(value: object, **clean: object) -> None:
-    """Store checked values in a frozen dataclass, as the plain numbers they were found to be."""
+    """Store checked values in a frozen dataclass, as plain numbers."""
     for name, item in clean.items():
         object.__setattr__(value, name, item)
 

@@ -95,14 +95,15 @@ def test_pasha_goes_no_further_while_the_two_top_rungs_rank_alike():
     story = pasha_at_its_ceiling({0: 0.01, 1: 0.02})
     assert story.engine.scheduler.ceilings == [(0, 2)]
     assert story.ask().why.startswith("4 configurations were evaluated")
-    assert "the 2 trials that got there rank as at 1" in story.engine.why()
+    assert "at 2 because its 2 trials are ranked as at 1" in story.engine.why()
 
 
 def test_pasha_raises_its_ceiling_by_one_rung_when_they_rank_differently():
     story = pasha_at_its_ceiling({0: 0.02, 1: 0.01})
     assert story.engine.scheduler.ceilings == [(0, 2), (6, 4)]  # after the sixth report
     assert story.ask() == (1, 2, 4)
-    assert "rose to 4 because before that 2 configurations changed place" in story.engine.why()
+    why = "rose to 4 because the ranking at 2 was not found to be stable: 2 configurations changed"
+    assert why in story.engine.why()
 
 
 def test_the_ceiling_never_rises_past_the_last_rung():
@@ -122,8 +123,8 @@ def test_at_the_last_rung_the_study_still_tells_why_the_ceiling_rose():
     story.reach(2, {0: 0.4, 1: 0.3})
     assert story.engine.scheduler.ceilings == [(0, 2), (6, 4)]
     assert story.engine.why() == (
-        "The study goes on; the ceiling rose to the maximum, 4, because before that "
-        "2 configurations changed place."
+        "The study has not ended; the ceiling rose to the maximum, 4, because the ranking at 2 "
+        "was not found to be stable: 2 configurations changed their places."
     )
 
 

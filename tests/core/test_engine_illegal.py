@@ -69,8 +69,8 @@ def test_a_job_that_was_lost_even_after_its_trial_runs_again(event):
     error = refused(story, event)
     assert "job 2 has left its worker" in str(error)
     assert error.story[1:3] == (
-        "job 2 was to train it from 0 to 1",
-        "job 3 was to train it from 0 to 1",
+        "job 2 was started to train it from 0 to 1",
+        "job 3 was started to train it from 0 to 1",
     )
 
 
@@ -111,7 +111,7 @@ def test_even_a_settled_job_must_report_numbers(resource):
 
 @pytest.mark.parametrize("event", [None, "JobEnded", 3, JobEnded, object], ids=repr)
 def test_what_is_no_event(event):
-    assert "none of the events" in str(refused(under_way(PASHA(max_resource=9)), event))
+    assert "unknown event type" in str(refused(under_way(PASHA(max_resource=9)), event))
 
 
 def test_the_study_goes_on_after_an_illegal_event_as_if_it_had_not_been():

@@ -130,8 +130,14 @@ def test_a_replay_asks_a_slow_searcher_only_if_told_to():
 
 def test_only_what_is_needed_is_computed_ahead():
     slow = Engine(study(Curious(), trials=3, initial=({"x": 0.5, "k": 3},))).proposals
-    assert [slow.ahead(number) for number in range(5)] == [False, True, True, False, False]
-    assert not Engine(study(Hasty())).proposals.ahead(1)
+    assert [slow.should_prefetch(number) for number in range(5)] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert not Engine(study(Hasty())).proposals.should_prefetch(1)
 
 
 def test_searchers_say_whether_they_are_slow():

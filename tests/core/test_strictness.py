@@ -164,7 +164,7 @@ BAD_STUDIES = {
     "searcher is 'random'": lambda: Study(
         rw.PASHA(), LIMITS, space={"x": rw.Int(1, 2)}, searcher="random"
     ),
-    "searcher is None, but it goes together": lambda: Study(
+    "searcher is None, but space and searcher must be given together": lambda: Study(
         rw.PASHA(), LIMITS, space={"x": rw.Int(1, 2)}
     ),
     "space is None, but a study needs": lambda: Study(rw.PASHA(), LIMITS),
@@ -176,7 +176,7 @@ BAD_STUDIES = {
         rw.PASHA(), LIMITS, space={"x": rw.Int(1, 2)}, searcher=RandomSearcher(), initial=[{"x": 9}]
     ),
     "finish is 'paper', but": lambda: Limits(finish="paper", resource=5),
-    "trials is None, but a study needs an end": Limits,
+    "trials is None, but a study needs at least one limit": Limits,
     "seconds is -1": lambda: Limits(seconds=-1),
     "goal is 'least'": lambda: Study(rw.PASHA(), LIMITS, goal="least", initial=ROWS),
 }

@@ -77,8 +77,8 @@ def test_a_trial_tells_its_story_in_order():
     trial.resource, trial.resources, trial.losses = 2, [1, 2], [0.75, 0.5]
     assert trial.story(jobs) == [
         "trial 3 was drawn with {'lr': 0.1}",
-        "job 5 was to train it from 0 to 1",
-        "job 9 was to train it from 1 to 3",
+        "job 5 was started to train it from 0 to 1",
+        "job 9 was started to train it from 1 to 3",
         "it reported 2 times, last at resource 2 with value 0.5",
         f"it is now failed: {MEANING[State.FAILED]} (out of memory)",
     ]

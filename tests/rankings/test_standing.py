@@ -99,5 +99,5 @@ def test_a_maximised_metric_is_ranked_from_the_largest():
 
 
 def test_arrays_of_different_length_are_refused():
-    with pytest.raises(InvalidArgumentError, match=r"below is .*length 1.*as long as top, 2"):
+    with pytest.raises(InvalidArgumentError, match=r"below is .*length 1.*as long as top: 2"):
         Standing.of([1, 2], [1])

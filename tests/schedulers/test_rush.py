@@ -171,8 +171,11 @@ def test_equal_to_the_bar_is_good_enough_and_worse_is_not(value, promoted):
     recipe = rw.Rush(rw.ASHA(max_resource=2, eta=2), priors=1)
     result = rw.simulate(table, recipe, trials=range(4), workers=1)
     assert [row for row, start, _ in result.jobs if start] == ([0, 1] if promoted else [0])
-    free = "; no other configuration was held back by the prior one."
-    held = "; 1 configuration went no further, up to 1, because the prior one had done better at"
+    free = "; no configuration was stopped by the bar of the prior configurations."
+    held = (
+        "; 1 configuration was not trained further, at levels up to 1, because the prior "
+        "configuration had been better"
+    )
     assert (free in result.why, held in result.why) == (promoted, not promoted)
 
 
@@ -221,7 +224,7 @@ def test_reports_sparser_than_rungs_are_judged_where_they_stand():
             engine.handle(Reported(job.id, 27, values[job.trial]))
         engine.handle(JobEnded(job.id))
     assert [job.trial for job in engine.jobs if job.until == 27] == [0, 7]
-    assert "1 configuration went no further, up to 9" in engine.why()
+    assert "1 configuration was not trained further, at levels up to 9" in engine.why()
 
 
 def test_whoever_waits_for_a_whole_rung_does_not_wait_for_those_held_back():
@@ -239,7 +242,7 @@ def test_whoever_waits_for_a_whole_rung_does_not_wait_for_those_held_back():
     assert leg(again, 0.2)[0].until == 9
     assert again.handle(JobRequested()).why.startswith("9 configurations were evaluated")
     assert [trial.rung for trial in again.trials] == [2, *[0] * 8]
-    assert "2 configurations went no further, up to 1" in again.why()
+    assert "2 configurations were not trained further, at levels up to 1" in again.why()
 
 
 def test_views_see_through_it():

@@ -31,7 +31,7 @@ def test_pasha_climbs_to_where_rungs_can_be_told_apart(variant):
     engine = study_with_reports_every(10, rw.PASHA(max_resource=200, variant=variant))
     levels = [level for _, level in engine.scheduler.ceilings]
     assert levels == [3, 9, 27]  # 9 (reported at 10) and 27 (at 30) are the first two to compare
-    assert "rank as at 9" in engine.why()
+    assert "ranked as at 9" in engine.why()
     assert max(trial.resource for trial in engine.trials) == 30
 
 

@@ -321,11 +321,11 @@ def test_a_sampler_that_is_made_already_is_refused():
     ("sampler", "options", "match"),
     [
         ("bayes", {}, "sampler is 'bayes', but it must be one of tpe, gp"),
-        (lambda: None, {}, "must stand in a module"),
+        (lambda: None, {}, "must be defined in a module"),
         ("tpe", {"gamma": len}, "options is .*plain JSON"),
         ("tpe", {"n_startup_trials": math.nan}, "options is .*plain JSON"),
         ("tpe", 3, "options is .*plain JSON"),
-        ("tpe", {"seed": 3}, "seed is 3, but the study's own seed"),
+        ("tpe", {"seed": 3}, "seed is 3, but every proposal gets its own seed"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_at_once(sampler, options, match):
@@ -341,7 +341,7 @@ def test_what_cannot_be_kept_is_refused_at_once(sampler, options, match):
         (OptunaSearcher("no_such_module:Sampler"), "cannot be imported"),
         (OptunaSearcher(".relative:Sampler"), "cannot be imported"),
         (OptunaSearcher("os:environ"), "sampler is 'os:environ', but it must be a class or "),
-        (OptunaSearcher("math:sqrt"), "options is {}, but math:sqrt does not take them"),
+        (OptunaSearcher("math:sqrt"), "options is {}, but math:sqrt does not accept them"),
         (OptunaSearcher(f"{__name__}:raising"), "cannot be made: KeyError: 'colour'"),
     ],
 )

@@ -24,9 +24,9 @@ from rungwise.searchers import (
     kde,
     model_warnings,
 )
-from rungwise.searchers.candidates import fresh, neighbour
+from rungwise.searchers.candidates import draw_neighbour, select_new
 from rungwise.searchers.gp import log_expected_improvement
-from rungwise.searchers.model_warnings import libraries_silent
+from rungwise.searchers.model_warnings import silence_libraries
 from rungwise.searchers.observations import Features, gather, normal_scores
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.testing.searchers import (
@@ -175,7 +175,7 @@ def test_the_order_is_mixed_and_the_seeds():
 
 def test_a_grid_too_large_to_list_is_refused():
     space = Space.parse({f"x{i}": Float(0.0, 1.0) for i in range(10)})
-    with pytest.raises(rw.InvalidArgumentError, match="9,765,625 places, and 1,000,000"):
+    with pytest.raises(rw.InvalidArgumentError, match="9,765,625 places; at most 1,000,000"):
         Grid(points=5).propose(space, ListHistory(space), np.random.default_rng(0))
 
 
@@ -267,7 +267,7 @@ def test_a_gp_does_not_aim_where_only_failures_were_heading_for():
     for number, x in enumerate(np.linspace(0.02, 0.98, 30)):
         history.add({"x": float(x)}, abs(x - 0.3), failed=number % 2 == 1)
     seen = gather(history, limit=100)
-    judge = gp._Judge(LINE, history, seen, fit_points=100, enough=10)
+    judge = gp._Model(LINE, history, seen, fit_points=100, enough=10)
     assert judge._here == judge._time(1.0)
 
 
@@ -353,20 +353,24 @@ def test_workers_get_no_near_copies(make):
 
 def test_near_copies_fill_up_where_there_is_nothing_else():
     ranked = [{"x": 0.5}, {"x": 0.52}, {"x": 0.9}, {"x": 0.48}]
-    assert candidates.apart(LINE, ranked, [{"x": 0.51}], 1) == [{"x": 0.9}]
-    assert candidates.apart(LINE, ranked, [{"x": 0.51}], 3) == [ranked[2], ranked[0], ranked[1]]
-    assert candidates.apart(LINE, ranked, [], 2) == ranked[:2]
+    assert candidates.keep_apart(LINE, ranked, [{"x": 0.51}], 1) == [{"x": 0.9}]
+    assert candidates.keep_apart(LINE, ranked, [{"x": 0.51}], 3) == [
+        ranked[2],
+        ranked[0],
+        ranked[1],
+    ]
+    assert candidates.keep_apart(LINE, ranked, [], 2) == ranked[:2]
 
 
 def test_options_and_inactive_parameters_set_configurations_apart():
     space = rw.Space.parse({"x": rw.Float(0.0, 1.0), "kind": ["a", "b"]})
     ranked = [{"x": 0.5, "kind": "a"}, {"x": 0.5, "kind": "b"}]
-    assert candidates.apart(space, ranked, [{"x": 0.5, "kind": "a"}], 1) == ranked[1:]
+    assert candidates.keep_apart(space, ranked, [{"x": 0.5, "kind": "a"}], 1) == ranked[1:]
     space = conditional_space()
     rng = np.random.default_rng(0)
     found = [space.sample(rng) for _ in range(50)]
     other = next(config for config in found if config.keys() != found[0].keys())
-    assert candidates.apart(space, [found[0], other], [found[0]], 1) == [other]
+    assert candidates.keep_apart(space, [found[0], other], [found[0]], 1) == [other]
 
 
 def test_a_kde_draws_where_its_density_is():
@@ -374,7 +378,7 @@ def test_a_kde_draws_where_its_density_is():
     density = kde._Density(space, [{"k": 8}] * 30)
     drawn = Counter(density.draw(np.random.default_rng(seed))["k"] for seed in range(3000))
     assert drawn[8] > 0.1 * drawn.total()
-    assert max(range(1, 1025), key=lambda k: density.log_of({"k": k})) == 8
+    assert max(range(1, 1025), key=lambda k: density.log_density({"k": k})) == 8
     assert 7 < np.exp(np.mean(np.log(list(drawn.elements())))) < 9
 
 
@@ -384,7 +388,7 @@ def test_the_densities_of_a_kde_add_up_to_one():
     density = kde._Density(space, places)
     xs = (np.arange(2000) + 0.5) / 2000
     total = sum(
-        np.mean([math.exp(density.log_of({"x": float(x), "kind": kind})) for x in xs])
+        np.mean([math.exp(density.log_density({"x": float(x), "kind": kind})) for x in xs])
         for kind in "abc"
     )
     assert total == pytest.approx(1, abs=1e-3)
@@ -401,7 +405,7 @@ def test_the_densities_of_a_kde_add_up_to_one():
 def test_whole_numbers_and_ordered_options_have_their_share_of_a_density(domain, value, count):
     density = kde._Density(Space.parse({"k": domain}), [{"k": value}] * count)
     shares = [
-        (high - low) * math.exp(density.log_of({"k": one}))
+        (high - low) * math.exp(density.log_density({"k": one}))
         for one in domain.values()
         for low, high in [domain.cell(one)]
     ]
@@ -418,7 +422,7 @@ def test_what_a_centre_lacks_is_uniform_around_it():
     drawn = [space.key(kde._Density(space, without[:9]).draw(rng)) for _ in range(20)]
     assert drawn  # legal, whatever is active
     density = kde._Density(space, without[:9])
-    assert all(math.isfinite(density.log_of(config)) for config in found)
+    assert all(math.isfinite(density.log_density(config)) for config in found)
 
 
 def test_what_failed_is_never_good_for_a_kde():
@@ -449,8 +453,8 @@ def test_a_failed_fit_is_told_and_the_proposal_is_random(monkeypatch):
     def broken(*_):
         raise RuntimeError(f"not positive definite, order {next(times)}")
 
-    monkeypatch.setattr(model_warnings, "_told", set())
-    monkeypatch.setattr(gaussian.Gaussian, "fitted", broken)
+    monkeypatch.setattr(model_warnings, "_warned", set())
+    monkeypatch.setattr(gaussian.Gaussian, "fit", broken)
     history = ListHistory(LINE)
     for x in np.linspace(0, 1, 15):
         history.add({"x": float(x)}, float(x))
@@ -589,7 +593,7 @@ def test_neighbours_are_legal_and_near(make_space):
     moved = same = 0
     for _ in range(200):
         config = space.sample(rng)
-        near = neighbour(space, config, rng)
+        near = draw_neighbour(space, config, rng)
         if near is not None:
             assert space.validate(near) == near
             moved += 1
@@ -603,10 +607,10 @@ def test_what_was_drawn_is_no_candidate_in_a_finite_space():
     history = ListHistory(space)
     first, second, *_ = space.configurations()
     history.add(first, 1.0)
-    assert fresh(space, history, [first, second, second]) == [second]
+    assert select_new(space, history, [first, second, second]) == [second]
     line = ListHistory(LINE)
     line.add({"x": 0.5}, 1.0)
-    assert fresh(LINE, line, [{"x": 0.5}]) == [{"x": 0.5}]
+    assert select_new(LINE, line, [{"x": 0.5}]) == [{"x": 0.5}]
 
 
 def test_a_kde_needs_enough_reports_of_one_level():
@@ -687,7 +691,7 @@ def test_a_grid_leaves_nothing_out_after_configurations_of_ones_own():
 
 
 def test_only_libraries_are_silent_while_they_work():
-    with libraries_silent():
+    with silence_libraries():
         with pytest.warns(UserWarning, match="mine"):
             warnings.warn("mine", stacklevel=1)
         warnings.warn_explicit("theirs", UserWarning, "x.py", 1, module="botorch.fit")

@@ -234,14 +234,14 @@ def test_a_file_of_a_later_version_is_refused(tmp_path):
     path = tmp_path / "study.db"
     filled(path)
     alter(path, f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-    with pytest.raises(SchemaError, match="written by a later one"):
+    with pytest.raises(SchemaError, match="a later version of rungwise wrote it"):
         SqliteLog(path)
 
 
 def test_bad_arguments_are_named(tmp_path):
     with pytest.raises(InvalidArgumentError, match="mode is 'append'"):
         SqliteLog(tmp_path / "x.db", mode="append")
-    with pytest.raises(InvalidArgumentError, match="such a file to read"):
+    with pytest.raises(InvalidArgumentError, match="no such file to read"):
         SqliteLog(tmp_path / "x.db", mode="read")
     with pytest.raises(LogUnavailableError, match="nowhere"):
         SqliteLog(tmp_path / "nowhere" / "x.db")

@@ -59,7 +59,7 @@ def test_what_it_says_about_its_study_comes_back(path):
 def test_a_fresh_file_holds_no_study(path):
     with StudyFile(path) as file:
         assert not file.begun
-        with pytest.raises(SchemaError, match="not of a study that was tuned"):
+        with pytest.raises(SchemaError, match="it was not written by"):
             _ = file.about
 
 
@@ -296,7 +296,7 @@ def alter(path, statement, *values):
         ("{", CorruptLogError, "a note cannot be read"),
         ("[]", SchemaError, "by a later version"),
         ("{}", SchemaError, "by a later version"),
-        ('{"version_of_about": 1}', CorruptLogError, "about its study cannot be read"),
+        ('{"version_of_about": 1}', CorruptLogError, "description of its study cannot be read"),
         ('{"version_of_about": 1, "metric": "a", "new": 1}', CorruptLogError, "cannot be read"),
         ('{"version_of_about": 2, "metric": "a"}', SchemaError, "by a later version"),
     ],
@@ -414,7 +414,7 @@ def test_a_file_of_version_1_can_be_read_as_it_is(of_version_1):
         assert len(list(file.read_from())) > 10
         assert (file.failures(), file.extras(), file.retrains()) == ([], {}, [])
         assert file.retrainings() == []
-        with pytest.raises(SchemaError, match="not of a study that was tuned"):
+        with pytest.raises(SchemaError, match="it was not written by"):
             _ = file.about
     assert of_version_1.read_bytes() == before
 
@@ -443,9 +443,9 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(of_version_1, monkeypa
 
 
 def test_tuning_and_loading_do_not_mistake_a_simulated_log_for_theirs(of_version_1):
-    with pytest.raises(SchemaError, match="not of a study that was tuned"):
+    with pytest.raises(SchemaError, match="it was not written by"):
         rw.load(of_version_1)
-    with pytest.raises(SchemaError, match="not of a study that was tuned"):
+    with pytest.raises(SchemaError, match="it was not written by"):
         rw.resume(of_version_1)
 
 

@@ -132,9 +132,9 @@ WRONG = {
     "initial of other names": ({"initial": [{"y": 0.5}]}, "", "y"),
     "GPUs that are not there": ({"gpus_per_worker": 99}, "gpus_per_worker", "found:"),
     "GPUs below 0": ({"gpus_per_worker": -1}, "gpus_per_worker", "at least 0"),
-    "preload that is one text": ({"preload": "json"}, "preload", "names of modules"),
-    "preload of numbers": ({"preload": [5]}, "preload", "names of modules"),
-    "preload that is a number": ({"preload": 5}, "preload", "names of modules"),
+    "preload that is one text": ({"preload": "json"}, "preload", "list of module names"),
+    "preload of numbers": ({"preload": [5]}, "preload", "list of module names"),
+    "preload that is a number": ({"preload": 5}, "preload", "list of module names"),
     "show": ({"show": "loud"}, "show", "auto, json, lines, live, quiet"),
     "show that is a number": ({"show": 5}, "show", "auto, json, lines, live, quiet"),
     "show that is a class": ({"show": QuietDisplay}, "show", "or a display"),
@@ -286,7 +286,9 @@ def test_a_study_that_is_resumed_changes_its_backend_or_a_field_of_it():
         RunOptions.read(kept, {"backend": "threads", "workers": 2})
     threads = RunOptions(backend=rw.Threads(2)).to_json()
     assert RunOptions.read(threads, {"workers": 5}).backend == rw.Threads(5)
-    with pytest.raises(InvalidArgumentError, match="the backend Threads has none; its options are"):
+    with pytest.raises(
+        InvalidArgumentError, match="the backend Threads has no such option; its options are"
+    ):
         RunOptions.read(threads, {"preload": ["json"]})
 
 

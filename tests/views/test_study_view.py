@@ -70,7 +70,7 @@ def test_a_view_answers_what_the_engine_knows(recipe, goal):
     assert view.epsilons == list(engine.scheduler.epsilons)
     assert view.leaderboard(3) == views.leaderboard(engine, 3) == view.leaderboard()[:3]
     assert view.rungs() == views.rungs(engine)
-    assert view.levels == tuple(views.levels_of(engine))
+    assert view.levels == tuple(views.list_levels(engine))
     assert view.jobs() == [(job.trial, job.start, job.until) for job in engine.jobs]
     sign = 1 if goal == "min" else -1
     for trial in engine.trials:

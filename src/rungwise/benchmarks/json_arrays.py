@@ -1,6 +1,6 @@
 """JSON documents as arrays of bytes: the configurations and the names of rows.
 
-Python's types come back as they were: JSON tells 1, 1.0, true, null and "1" apart.
+Python's types come back as they were: JSON distinguishes 1, 1.0, true, null and "1".
 """
 
 from __future__ import annotations

@@ -109,5 +109,4 @@ def _read_array(
         raise ValueError(f"{name} is an array that says {shape} and has {size} bytes")
     with archive.open(member) as file:
         array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
-        file.read(1)  # at the end, the checksum is compared
     return array

@@ -39,7 +39,7 @@ ATTEMPTS, PAUSE = 3, 0.02
 """How often, after how many seconds, a pair of files is read that does not fit together."""
 
 STALE = 3600
-"""After so many seconds no one is still writing a file."""
+"""After so many seconds no process is still writing a file."""
 
 CARD_LIMIT = 16 * 2**20
 """The most bytes of a card."""
@@ -60,7 +60,7 @@ def write(
     """Write a benchmark; gives the path of its ``.npz`` file.
 
     Args:
-        folder: where to; it is made if there is none.
+        folder: where to; it is created if it does not exist.
         card: what is known about it; rows, resources, encoding and checksum are filled in.
         values: the curves [seeds, rows, resources], NaN where a run ended early or diverged.
         seconds: how long a unit of resource takes: one number, [rows], [seeds, rows] or [seeds,

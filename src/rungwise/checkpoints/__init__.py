@@ -1,4 +1,4 @@
-"""Where checkpoints are kept: stores, and what is common to them."""
+"""Checkpoint stores, and what they have in common."""
 
 from rungwise.checkpoints.base import Checkpoint, CheckpointStore, TrialCheckpoints
 from rungwise.checkpoints.disk import means_full_disk, measure_folder, parse_bytes
@@ -19,10 +19,10 @@ __all__ = [
 ]
 
 STORES: tuple[type[FolderStore], ...] = (FolderStore,)
-"""The kinds of stores that a worker can be told of."""
+"""The stores that can be described to a worker."""
 
 
 def store_from_json(document: dict[str, object]) -> CheckpointStore:
-    """The store that ``to_json`` described: how a worker gets to know it."""
+    """The store that ``to_json`` described; a worker opens it with this."""
     kinds = {kind.__name__: kind for kind in STORES}
     return kinds[str(document["type"])].from_json(document)

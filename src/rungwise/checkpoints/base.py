@@ -1,8 +1,8 @@
 """What a checkpoint store is.
 
-A worker commits checkpoints and reads the latest; only the tuner removes any. So a worker that was
-cut off from the tuner, and trains on without knowing it, cannot remove the checkpoint that its
-successor starts from.
+A worker commits checkpoints and reads the latest; only the tuner removes any. So a worker that has
+lost its connection to the tuner, and keeps training, cannot remove the checkpoint from which
+another worker resumes the trial.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Checkpoint:
         resource: how much had been trained.
         job: the job that wrote it.
         number: its place among the checkpoints of that job.
-        path: where it is, in a folder store.
+        path: its folder, in a folder store.
     """
 
     resource: float
@@ -41,15 +41,15 @@ class TrialCheckpoints(Protocol):
         ...
 
     def writing(self, resource: float, job: int) -> AbstractContextManager[Path]:
-        """A fresh local folder; its contents are committed, whole, when the block ends well."""
+        """A new local folder; its contents are committed as a whole if the block does not raise."""
         ...
 
     def committed(self) -> list[Checkpoint]:
-        """The checkpoints there are, the earliest first."""
+        """All committed checkpoints, the earliest first."""
         ...
 
     def latest(self, *, at_most: float) -> Checkpoint | None:
-        """The last checkpoint that is not beyond a resource."""
+        """The last checkpoint at or below a resource."""
         ...
 
     def fetch(self, checkpoint: Checkpoint) -> Path:
@@ -63,18 +63,18 @@ class TrialCheckpoints(Protocol):
     # -- the tuner only ------------------------------------------------------------------------
 
     def prune(self, *, reported: float, newest: tuple[int, int] | None = None) -> None:
-        """Keep the last checkpoint up to what was reported, and the one written last.
+        """Keep the last checkpoint up to the resource reported, and the one written last.
 
         Args:
             reported: how far the trial has reported.
-            newest: the job and the number of the one written last, as far as the caller knows:
-                what was written since stays as well, for it may be reported any moment. None
-                where nothing is being written.
+            newest: the job and the number of the last checkpoint that the caller knows: later
+                ones are kept as well, since they may be reported at any time. None if no job is
+                writing.
         """
         ...
 
     def sweep(self, *, up_to: float = math.inf) -> None:
-        """Remove what jobs that died, up to one of them, were in the middle of writing."""
+        """Remove the unfinished checkpoints of jobs that died, up to one of them."""
         ...
 
     def evict(self) -> None:
@@ -84,14 +84,14 @@ class TrialCheckpoints(Protocol):
 
 @runtime_checkable
 class CheckpointStore(Protocol):
-    """Where the checkpoints of a study are kept: a value that every worker can be told of."""
+    """Where the checkpoints of a study are kept: a value that can be sent to every worker."""
 
     def trial(self, place: str) -> TrialCheckpoints:
         """The checkpoints of a place, for example ``"trial-00007"``."""
         ...
 
     def places(self) -> Iterator[str]:
-        """The places that hold anything."""
+        """The places that have any checkpoints or files."""
         ...
 
     def to_json(self) -> dict[str, Any]:

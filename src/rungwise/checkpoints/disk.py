@@ -13,7 +13,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.validation import whole
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_NEARLY_NOTHING = 64 * 1024
+_NEARLY_FULL = 64 * 1024
 
 
 def measure_folder(folder: Path) -> int:
@@ -30,11 +30,11 @@ def means_full_disk(error: BaseException, folder: Path) -> bool:
     """Whether an exception was raised because the disk is full."""
     if isinstance(error, OSError) and error.errno in _FULL:
         return True
-    # Libraries written in C++ raise errors of their own; then the disk itself is asked.
+    # Libraries written in C++ raise other errors; then check the disk itself.
     if not isinstance(error, Exception):
         return False
     try:
-        return shutil.disk_usage(folder).free < _NEARLY_NOTHING
+        return shutil.disk_usage(folder).free < _NEARLY_FULL
     except OSError:
         return False
 

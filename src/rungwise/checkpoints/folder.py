@@ -5,13 +5,12 @@
     digits.db.files/
       trial-00007/
         checkpoints/at-9-job-12-0/       committed: resource 9, written by job 12
-        checkpoints/.writing-…/          under way, or left over from a job that died
-        output.log                       the last of what the trial printed
+        checkpoints/.writing-…/          being written, or left over from a job that died
+        output.log                       the last lines that the trial printed
 
-A checkpoint is committed by renaming its folder, which the file system does at once or not at
-all: it is there whole or not at all. The one before it is kept until the study has taken in a
-report as far as the new one: a job must never start beyond what was reported, or the report in
-between would be lost.
+A checkpoint is committed by renaming its folder, which is atomic: the checkpoint is complete, or
+it does not exist. The previous one is kept until a report at the resource of the new one is in
+the log: a job must never start beyond the last report, or the report in between would be lost.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class FolderStore:
     """A folder that every worker can reach: on this machine's disk, or on a shared one (NFS).
 
     Args:
-        path: the folder; it is made when it is first written to.
+        path: the folder; it is created when it is first written to.
         durable: whether checkpoints must survive a power failure.
     """
 
@@ -51,7 +50,7 @@ class FolderStore:
         return self.path
 
     def trial(self, place: str) -> TrialFolder:
-        """The folder of a place in it."""
+        """The folder of one place."""
         return TrialFolder(Path(self.path, place), durable=self.durable)
 
     def places(self) -> Iterator[str]:
@@ -76,7 +75,7 @@ class TrialFolder:
     """What one trial keeps on disk.
 
     Args:
-        path: its folder; made when it is first written to.
+        path: its folder; created when it is first written to.
         durable: whether checkpoints must survive a power failure.
     """
 
@@ -87,7 +86,7 @@ class TrialFolder:
 
     @property
     def output(self) -> Path:
-        """Where the last of what the trial printed is kept."""
+        """The file with the last lines that the trial printed."""
         return self.path / "output.log"
 
     @property
@@ -96,7 +95,7 @@ class TrialFolder:
         return self.path
 
     def fetch(self, checkpoint: Checkpoint) -> Path:
-        """Where it is: a folder can be read as it is."""
+        """Its folder, which can be read directly."""
         return checkpoint.path
 
     def size(self) -> int:
@@ -104,7 +103,7 @@ class TrialFolder:
         return measure_folder(self._checkpoints)
 
     def committed(self) -> list[Checkpoint]:
-        """The checkpoints there are, the earliest first."""
+        """All committed checkpoints, the earliest first."""
         try:
             names = [path.name for path in self._checkpoints.iterdir()]
         except FileNotFoundError:
@@ -121,12 +120,12 @@ class TrialFolder:
         )
 
     def latest(self, *, at_most: float) -> Checkpoint | None:
-        """The last checkpoint that is not beyond a resource."""
+        """The last checkpoint at or below a resource."""
         return max((found for found in self.committed() if found.resource <= at_most), default=None)
 
     @contextmanager
     def writing(self, resource: float, job: int) -> Iterator[Path]:
-        """A fresh folder to write to; committed when the block ends well, gone when it does not."""
+        """A new folder to write to; committed when the block ends, removed if it raises."""
         self._checkpoints.mkdir(parents=True, exist_ok=True)
         taken = [found.number for found in self.committed() if found.job == job]
         name = f"at-{resource_text(resource)}-job-{job}-{max(taken, default=-1) + 1}"
@@ -145,11 +144,11 @@ class TrialFolder:
             raise
 
     def prune(self, *, reported: float, newest: tuple[int, int] | None = None) -> None:
-        """Keep the last checkpoint up to what was reported, and the one written last."""
+        """Keep the last checkpoint up to the resource reported, and the one written last."""
         found = self.committed()
         needed = [each for each in found if each.resource <= reported][-1:]
         written = sorted(found, key=lambda each: (each.job, each.number))
-        # Not the furthest: that may be of a job that died before it could report as far.
+        # Not the furthest: that may be of a job that died before it reported that resource.
         recent = written[-1:]
         if newest is not None:
             recent = [each for each in written if (each.job, each.number) >= newest] or recent
@@ -158,7 +157,7 @@ class TrialFolder:
                 discard(each.path)
 
     def sweep(self, *, up_to: float = math.inf) -> None:
-        """Remove what jobs that died were in the middle of writing.
+        """Remove the unfinished checkpoints of jobs that died.
 
         Args:
             up_to: the last job that died; later ones may be writing now.
@@ -169,17 +168,17 @@ class TrialFolder:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def evict(self) -> None:
-        """Remove all checkpoints, and the folders that are empty then."""
+        """Remove all checkpoints, and the folders if they are empty then."""
         for checkpoint in self.committed():
             discard(checkpoint.path)
         self.sweep()
-        with suppress(OSError):  # there is something else in it, or somebody was faster
+        with suppress(OSError):  # there are other files in it, or it was removed meanwhile
             self._checkpoints.rmdir()
             self.path.rmdir()
 
 
 def flush(folder: Path) -> None:
-    """Wait until a folder and all that is in it are on the disk."""
+    """Wait until a folder and everything in it are on the disk."""
     for place, _, names in os.walk(folder, topdown=False):
         for name in names:
             _flush_one(Path(place, name))
@@ -195,7 +194,7 @@ def _flush_one(path: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a checkpoint: first it ceases to be one, then its contents go."""
+    """Remove a checkpoint: rename it first, so that it is never incomplete, then delete it."""
     removed = folder.with_name(f"{WRITING}gone-{folder.name}")
     try:
         folder.rename(removed)
@@ -205,5 +204,5 @@ def discard(folder: Path) -> None:
 
 
 def resource_text(resource: float) -> str:
-    """A resource as it stands in a name: 9, not 9.0."""
+    """A resource as part of a name: 9, not 9.0."""
     return str(int(resource)) if float(resource).is_integer() else repr(float(resource))

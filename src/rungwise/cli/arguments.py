@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 Study = Annotated[Path, typer.Argument(help="The study file.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Events and result as lines of JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print events and result as lines of JSON.")]
+ResultAsJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
 Function = Annotated[
     str | None,
-    typer.Option("--train", help="The training function or script, where the file has none."),
+    typer.Option(
+        "--train", help="The training function or script, if the study file does not name it."
+    ),
 ]

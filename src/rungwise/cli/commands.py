@@ -32,40 +32,38 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Entry(
-        "demo:demo", "Tune a small neural network on scikit-learn's handwritten digits, for real."
-    ),
+    "demo": Entry("demo:demo", "Tune a small neural network on scikit-learn's handwritten digits."),
     "tune": Entry("tune:tune", "Find a good configuration with as little training as possible."),
-    "resume": Entry("tune:resume", "Go on with a study after an interrupt, a crash or a reboot."),
+    "resume": Entry("tune:resume", "Resume a study after an interrupt, a crash or a reboot."),
     "show": Entry(
         "show:show",
-        "What a study has found so far: leaderboard, rungs, and why it stands where it stands.",
+        "Show what a study has found so far: leaderboard, rungs, best configuration and state.",
         reads=True,
     ),
     "list": Entry(
-        "studies:list_studies", "The studies in a folder, and how each stands.", reads=True
+        "studies:list_studies", "List the studies in a folder, with the state of each.", reads=True
     ),
     "export": Entry(
         "studies:export",
-        "Write a study out as a table: a row a report, or a row a trial.",
+        "Export a study as a table, with one row per report or per trial.",
         reads=True,
     ),
     "retrain": Entry(
         "retrain:retrain",
-        "Train the winner from scratch to the maximum (phase 2 of the paper).",
+        "Train the best configuration from scratch to the maximum (phase 2 of the paper).",
     ),
     "delete": Entry(
-        "studies:delete", "Delete a study with its checkpoints and outputs; it asks first."
+        "studies:delete", "Delete a study with its checkpoints and outputs, after a confirmation."
     ),
     "simulate": Entry(
-        "simulate:simulate", "Run a study on tabulated learning curves, in virtual time."
+        "simulate:simulate", "Run a study on a table of learning curves, in virtual time."
     ),
     "reproduce": Entry(
         "reproduce:reproduce",
-        "Run the paper's experiments on installed benchmarks; its figures beside ours.",
+        "Run the paper's experiments on installed benchmarks, and compare its figures with ours.",
     ),
     "benchmark": Entry(
-        "benchmark:app", "Tables of learning curves: those of the package, and public ones."
+        "benchmark:app", "Manage tables of learning curves: those of the package, and public ones."
     ),
 }
 """In the order of the help."""
@@ -87,7 +85,10 @@ class Command(_PlainFlags, TyperCommand):
 
 
 class Group(_PlainFlags, TyperGroup):
-    """A group of commands."""
+    """A group of commands, listed in the order in which they are written."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(self.commands)  # typer 0.12 sorts them
 
 
 class LazyGroup(Group):

@@ -1,4 +1,4 @@
-"""``rungwise retrain``: the winner is trained in full."""
+"""``rungwise retrain``: train the best configuration in full."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from rungwise.backend_options import SHORT_FORMS
 from rungwise.cli import summary
-from rungwise.cli.arguments import AsJson, Function, Study
+from rungwise.cli.arguments import Function, ResultAsJson, Study
 from rungwise.cli.console import out, progress
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import line
@@ -21,11 +21,16 @@ from rungwise.tuning import function_reference
 from rungwise.tuning.loading import load
 
 Retrained = Annotated[
-    int | None, typer.Option(help="The trial to retrain; the best one by default.", min=0)
+    int | None, typer.Option(help="Number of the trial to retrain; the best one by default.", min=0)
 ]
-Resource = Annotated[int | None, typer.Option(help="How far; the study's maximum if not.", min=1)]
+Resource = Annotated[
+    int | None, typer.Option(help="How far to train; the study's maximum by default.", min=1)
+]
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Start from scratch, whatever was interrupted.")
+    bool,
+    typer.Option(
+        "--fresh", help="Start from scratch, even if an earlier retraining was interrupted."
+    ),
 ]
 
 _WHERE = (
@@ -42,12 +47,12 @@ def retrain(
     resource: Resource = None,
     trial: Retrained = None,
     fresh: Fresh = False,
-    as_json: AsJson = False,
+    as_json: ResultAsJson = False,
 ) -> None:
-    """Train the winner from scratch to the maximum (phase 2 of the paper).
+    """Train the best configuration from scratch to the maximum (phase 2 of the paper).
 
-    A retraining that was interrupted goes on where it was. It runs on one worker of the backend
-    that the study ran on, unless the options say otherwise.
+    A retraining that was interrupted is resumed. It runs on one worker of the study's backend,
+    unless the options choose another.
     """
     result = load(study)
     if given:
@@ -58,14 +63,14 @@ def retrain(
         with StudyFile(study, mode="read") as file:
             trainable = function_reference.find(file.about.train, str(study))
     until = result.find_retraining_goal(resource)
-    with interruptible(), progress("retraining") as tell:
+    with interruptible(), progress("retraining") as advance:
         found = result.retrain(
             trainable,
             resource=resource,
             trial=trial,
             fresh=fresh,
             backend=given.get("backend"),
-            on_report=lambda reached, _: tell(int(reached), int(until)),
+            on_report=lambda reached, _: advance(int(reached), int(until)),
         )
     if as_json:
         typer.echo(summary.as_line(found.to_json()))

@@ -7,21 +7,25 @@ from typing import Annotated
 import typer
 
 from rungwise.cli import summary
-from rungwise.cli.arguments import AsJson, Study
+from rungwise.cli.arguments import ResultAsJson, Study
 from rungwise.cli.console import out
 from rungwise.cli.summary import line
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_value
 from rungwise.tuning.loading import load
 
-Top = Annotated[int, typer.Option(help="How many of the best.", min=1)]
-TrialNumber = Annotated[int | None, typer.Option(help="One trial in detail instead.", min=0)]
+Top = Annotated[int, typer.Option(help="Number of trials in the leaderboard.", min=1)]
+TrialNumber = Annotated[
+    int | None, typer.Option(help="Show one trial in detail instead; its number.", min=0)
+]
 
 
-def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson = False) -> None:
-    """What a study has found so far: leaderboard, rungs, and why it stands where it stands.
+def show(
+    study: Study, top: Top = 10, trial: TrialNumber = None, as_json: ResultAsJson = False
+) -> None:
+    """Show what a study has found so far: leaderboard, rungs, best configuration and state.
 
-    A study can be looked at while it runs.
+    This works while the study runs, too.
     """
     result = load(study)
     if as_json:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.cli import summary
-from rungwise.cli.arguments import AsJson, Study
+from rungwise.cli.arguments import ResultAsJson, Study
 from rungwise.cli.console import grid, out
 from rungwise.cli.summary import line
 from rungwise.errors import (
@@ -25,20 +25,20 @@ from rungwise.storage.study_file import study_folder
 from rungwise.tuning import exports
 from rungwise.tuning.opening import read_view
 
-Folder = Annotated[Path, typer.Argument(help="Where to look.")]
+Folder = Annotated[Path, typer.Argument(help="The folder with the studies.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
-What = Annotated[str, typer.Option(help="reports (one a row) or trials.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+What = Annotated[str, typer.Option(help="What the rows are: reports or trials.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")]
 
 SUFFIXES = ("", "-wal", "-shm", ".lock")
 """What the files of a study have at the end of their names; the first is the study itself."""
 
 
-def list_studies(folder: Folder = Path(), as_json: AsJson = False) -> None:
-    """The studies in a folder, and how each stands."""
+def list_studies(folder: Folder = Path(), as_json: ResultAsJson = False) -> None:
+    """List the studies in a folder, with the state of each."""
     if not folder.is_dir():
-        raise InvalidArgumentError("folder", str(folder), "there must be such a folder")
-    found = [_line(path) for path in sorted(folder.iterdir()) if is_study(path)]
+        raise InvalidArgumentError("folder", str(folder), "there is no such folder")
+    found = [_describe(path) for path in sorted(folder.iterdir()) if is_study(path)]
     if as_json:
         typer.echo(summary.as_line({"studies": found}))
         return
@@ -59,15 +59,15 @@ def list_studies(folder: Folder = Path(), as_json: AsJson = False) -> None:
 
 def export(
     study: Study,
-    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV (the default).")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON array.")] = False,
-    as_parquet: Annotated[bool, typer.Option("--parquet", help="As a Parquet file.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV (the default).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write a JSON array.")] = False,
+    as_parquet: Annotated[bool, typer.Option("--parquet", help="Write a Parquet file.")] = False,
     what: What = "reports",
     output: Output = None,
 ) -> None:
-    """Write a study out as a table: a row a report, or a row a trial.
+    """Export a study as a table, with one row per report or per trial.
 
-    Without --output, CSV and JSON go to the standard output and Parquet beside the study.
+    Without --output, CSV and JSON are printed, and Parquet is written next to the study file.
     """
     if as_csv + as_json + as_parquet > 1:
         rule = "choose one of --csv, --json and --parquet"
@@ -92,7 +92,7 @@ def export(
 
 
 def delete(study: Study, yes: Yes = False) -> None:
-    """Delete a study with its checkpoints and outputs; it asks first."""
+    """Delete a study with its checkpoints and outputs, after a confirmation."""
     if not is_study(study):
         raise InvalidArgumentError("study", str(study), "it must be a study file of rungwise")
     if study.is_symlink():
@@ -103,7 +103,7 @@ def delete(study: Study, yes: Yes = False) -> None:
     if lock.held():
         raise LogInUseError(str(study), lock.holder())
     files = study_folder(study)
-    also = f" and all that is in {files}" if files.exists() else ""
+    also = f" and everything in {files}" if files.exists() else ""
     if not yes:
         typer.confirm(f"Delete {study}{also}?", abort=True)
     _delete(study, lock)
@@ -111,7 +111,7 @@ def delete(study: Study, yes: Yes = False) -> None:
 
 
 def _delete(study: Path, lock: FileLock) -> None:
-    """Delete a study under its lock, so that no tuner begins to write to what is going away."""
+    """Delete a study under its lock, so that no tuner starts to write to it meanwhile."""
     try:
         taken = lock.take()
     except OSError as error:
@@ -139,7 +139,7 @@ def is_study(path: Path) -> bool:
 
 
 def _check_output(study: Path, output: Path) -> None:
-    """A table must not be written over the study, nor over what belongs to it."""
+    """A table must not overwrite the study, nor what belongs to it."""
     names = (study, study.resolve())  # of a link too, since it may have files of its own
     own = {_beside(name, suffix).resolve() for name in names for suffix in SUFFIXES}
     own |= {study_folder(name).resolve() for name in names}
@@ -152,7 +152,7 @@ def _beside(study: Path, suffix: str) -> Path:
     return study.with_name(study.name + suffix)
 
 
-def _line(path: Path) -> dict[str, Any]:
+def _describe(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
     row |= {"best": None, "spent": None}
     try:

@@ -1,4 +1,4 @@
-"""What came of a study, for a person: the winner, why, what was spent, the leaderboard, rungs."""
+"""The result of a study as text: the winner, why, what was spent, the leaderboard, rungs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def result_to_json(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
 
 
 def print_summary(console: Console, result: TuningResult, *, why: bool = True) -> None:
-    """The winner, why the study stands where it stands unless that was shown, and what it cost."""
+    """The winner, why the study has ended or not (unless that was shown), and what it cost."""
     if result.view.best is None:
         console.print("[bold]No trial has reported a finite value.[/bold]")
     else:
@@ -47,7 +47,7 @@ def print_summary(console: Console, result: TuningResult, *, why: bool = True) -
 
 
 def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
-    """The best trials, a column a parameter."""
+    """The best trials, with one column per parameter."""
     shown = grid(console, f"The best {min(top, result.trials)} of {result.trials}")
     rows = result.leaderboard(top)
     names = list(dict.fromkeys(name for row in rows for name in row.config))
@@ -71,9 +71,9 @@ def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
 
 
 def print_rungs(console: Console, result: TuningResult) -> None:
-    """Who stands where."""
+    """How many trials have reached each rung."""
     shown = grid(console, "Rungs")
-    for name in ("level", "reached it", "wait there", "on the way", f"best {result.metric}"):
+    for name in ("level", "reached", "waiting", "running to it", f"best {result.metric}"):
         shown.add_column(line(name), justify="right")
     ceiling = result.view.ceiling
     for rung in result.rungs():

@@ -33,9 +33,9 @@ _TARGET = (
     "function (train.py:train, package.module:train)."
 )
 Target = Annotated[str, typer.Argument(metavar="TARGET", help=_TARGET)]
-SpaceFile = Annotated[Path | None, typer.Option(help="The search space, a YAML or JSON file.")]
+SpaceFile = Annotated[Path | None, typer.Option(help="The search space: a YAML or JSON file.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show nothing but the result: --show quiet.")
+    bool, typer.Option("--quiet", "-q", help="Show only the result; the same as --show quiet.")
 ]
 
 _OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
@@ -54,7 +54,7 @@ def tune(
     """Find a good configuration with as little training as possible.
 
     Everything is kept in the study file: after a crash, run the same command again, or `rungwise
-    resume`. Ctrl-C once ends in good order, twice at once.
+    resume`. Ctrl-C stops the study when its state is saved; Ctrl-C twice stops it at once.
 
     rungwise tune study.yaml
 
@@ -86,10 +86,10 @@ def resume(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a study after an interrupt, a crash or a reboot.
+    """Resume a study after an interrupt, a crash or a reboot.
 
-    Every decision in the file is checked, lost jobs are issued again from their checkpoints. The
-    options change how it is run; workers and the like are those of the backend it had.
+    Every decision in the file is checked, and lost jobs start again from their checkpoints.
+    Options that are not given stay as they were in the study.
     """
     show = _choose_show(given, quiet=quiet, as_json=as_json)
     given["show"] = display = _EndNoting(show)
@@ -146,7 +146,7 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
             arguments["space"] = read_space(space)
         return arguments
     if space is None:
-        rule = "say what is searched: a file such as space.yaml (docs/scripts.md)"
+        rule = "give the search space: a file such as space.yaml (see docs/scripts.md)"
         raise InvalidArgumentError("--space", None, rule)
     found = read_space(space)
     train = load_trainable(target)
@@ -156,17 +156,17 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
 
 
 def _find_goal(metric: str | None, *, announce: bool) -> str | None:
-    """The goal that the metric's name implies; a person is shown what was assumed."""
+    """The goal that the metric's name implies; what was assumed is printed."""
     goal = None if metric is None else choices.guess_goal(metric)
     if goal is not None and announce:
         taken = f"the goal is {goal}, taken from the name of the metric, {metric}"
-        typer.echo(f"rungwise: {taken} (--goal says otherwise)", err=True)
+        typer.echo(f"rungwise: {taken} (--goal changes it)", err=True)
     return goal
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """After Ctrl-C: say how to go on, and exit as programs do."""
+    """After Ctrl-C: say how to resume, and exit as programs do."""
     try:
         yield
     except StudyInterrupted as interrupt:
@@ -210,7 +210,7 @@ def _finish(result: TuningResult, show: str, *, why: bool) -> None:
     if not quiet:
         path = line(shlex.quote(shown(result.path)))
         console.print(
-            f"More: rungwise show {path} · the winner in full: rungwise retrain {path}",
+            f"Details: rungwise show {path} · full training of the winner: rungwise retrain {path}",
             soft_wrap=True,
             emoji=False,
         )

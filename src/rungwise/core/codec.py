@@ -1,8 +1,8 @@
 """Lossless translation of events and decisions to plain JSON values and back.
 
 Every dict carries its kind; a log carries the schema version once, in its header. NaN and ±inf,
-which JSON has no word for, are written as strings in the fields that hold numbers. The other
-metrics of a report are an object, which is left out where there are none.
+which JSON cannot express, are written as strings in the fields that hold numbers. The other
+metrics of a report are an object, which is left out if the report has no others.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DECISIONS: Mapping[str, type] = {
     "Run": StartJob,  # the name that logs have for it, since before the class was renamed
     **{kind.__name__: kind for kind in (Wait, Done, Continue, Pause, Stop, Noted)},
 }
-_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _WHOLE = frozenset({"id", "trial", "job"})
 _TEXT = frozenset({"reason", "why"})
 
@@ -72,7 +72,7 @@ def check_fields(kind: Any, given: set[str], *, defaults: bool = False) -> list[
 def number_to_json(value: float) -> float | str:
     """A float as JSON can hold it."""
     if isinstance(value, int) or math.isfinite(value):
-        # Scalars of NumPy are floats or ints by another name.
+        # NumPy scalars may be subclasses of float or int; the log gets plain numbers.
         return value if type(value) in (int, float) else value.__float__()
     if math.isnan(value):
         return "NaN"
@@ -83,15 +83,16 @@ def number_from_json(value: Any, place: str) -> float:
     """The float that :func:`number_to_json` wrote."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
-    if isinstance(value, str) and value in _WORDS:
-        return _WORDS[value]
+    if isinstance(value, str) and value in _NOT_FINITE:
+        return _NOT_FINITE[value]
     raise SchemaError(f"{place} is {value!r}, but a number was expected.")
 
 
 def jsonable(value: Any) -> Any:
-    """What JSON can hold, for readers: what is not finite is null, what is unknown its text.
+    """A value as JSON, for readers: what is not finite becomes null, an unknown type its text.
 
-    It loses what it cannot hold; logs are written by the functions below, which lose nothing.
+    The conversion may lose information; logs are written by the functions below, which lose
+    nothing.
     """
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in value.items()}
@@ -154,7 +155,7 @@ def _job(data: Any) -> Job:
     if not isinstance(data, Mapping) or not isinstance(data.get("config"), Mapping):
         raise SchemaError(f"job is {data!r}, but an object with a config was expected.")
     plain = {key: value for key, value in data.items() if key != "config"}
-    # A stand-in carries the config through the check of the other fields.
+    # A placeholder stands for the config while the other fields are checked.
     job = cast("Job", _unpack({**plain, "config": 0}, {"Job": Job}, "job"))
     return Job(job.id, job.trial, dict(data["config"]), job.start, job.until)
 

@@ -18,16 +18,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One leg of training.
+    """A trial to be trained to its next rung, by one worker.
 
     Attributes:
         id: the order of issue, from 0.
         trial: the trial to train.
         config: its configuration.
-        start: the furthest resource it has reported; the leg goes on from the checkpoint there,
-            or from an earlier one if that is what was kept.
-        until: how far it may run: to the next rung where trials are paused, to the maximum where
-            they run on until they are stopped.
+        start: the furthest resource the trial has reported; the job resumes from the checkpoint
+            there, or from an earlier one if no later one was kept.
+        until: how far it may run: to the next rung if the scheduler pauses trials, to the maximum
+            if trials keep running until they are stopped.
     """
 
     id: int
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class StartJob:
-    """Start this job on the worker that asked."""
+    """Start this job on the worker that requested one."""
 
     job: Job
 
@@ -58,7 +58,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Train on."""
+    """Continue training."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """The fact was taken in; nothing is to be done."""
+    """The event was recorded; nothing needs to be done."""
 
 
 Decision = StartJob | Wait | Done | Continue | Pause | Stop | Noted

@@ -4,7 +4,7 @@ Two laws of this file:
 
 1. The engine is the only mutator. Whatever happens to trials and schedulers happens inside
    :meth:`Engine.handle`, and it depends on the study and the events alone.
-2. An illegal event raises before anything has changed, and tells the trial's story.
+2. An illegal event raises before anything has changed; the error lists the trial's history.
 """
 
 from __future__ import annotations
@@ -61,8 +61,9 @@ class Engine:
         trials: every trial drawn, by id.
         jobs: every job issued, by id.
         reports: the number of reports that brought something new.
-        spent: the resource trained in total, as far as it was reported.
-        ended: why the study is over, or None.
+        spent: the total resource of all reports.
+        ended: why the study is over, or None. These clauses are part of the log (``Done``), and
+            a replay compares them: their words must not change.
         leads: [(the resource spent by then, trial), …] whenever another trial became the best.
         proposals: the study's own: its initial configurations and its searcher.
         proposer: where the next configuration comes from.
@@ -104,17 +105,18 @@ class Engine:
     # -- the one way in ------------------------------------------------------------------------
 
     def handle(self, event: Event) -> Decision:
-        """Take a fact in and decide.
+        """Record an event and decide.
 
         Raises:
-            IllegalEventError: the event must not happen now; nothing has changed.
+            IllegalEventError: the event is not allowed now; nothing has changed.
         """
         handler = self._handlers.get(type(event))
         if handler is None:
-            raise IllegalEventError(event, "it is none of the events the engine knows")
+            known = ", ".join(sorted(kind.__name__ for kind in self._handlers))
+            raise IllegalEventError(event, f"unknown event type; the engine handles {known}")
         flaw = find_flaw(event)
         if flaw is not None:
-            raise IllegalEventError(event, flaw, self._find_story(event))
+            raise IllegalEventError(event, flaw, self._find_history(event))
         return handler(event)
 
     # -- reading -------------------------------------------------------------------------------
@@ -130,7 +132,7 @@ class Engine:
 
     @property
     def version(self) -> int:
-        """Grows whenever a worker told to wait should ask again."""
+        """Grows whenever a worker that got :class:`Wait` should request a job again."""
         return self._settled + self.scheduler.version
 
     @property
@@ -139,11 +141,9 @@ class Engine:
         return None if self.best is None else self._sign * self.best_loss
 
     def why(self) -> str:
-        """Why the study ended and why the ceiling stands where it stands, in one sentence."""
-        state = (
-            "The study goes on" if self.ended is None else f"The study ended because {self.ended}"
-        )
-        return f"{state}; {self.scheduler.explain()}."
+        """Why the study ended and why the ceiling is where it is, in one sentence."""
+        state = "has not ended" if self.ended is None else f"ended because {self.ended}"
+        return f"The study {state}; {self.scheduler.explain()}."
 
     # -- reports -------------------------------------------------------------------------------
 
@@ -154,10 +154,10 @@ class Engine:
         loss = self._to_loss(event)
         resource = event.resource
         if trial.state is not State.RUNNING:
-            # A late report of a settled job: the answer stands.
+            # A late report of a settled job: the answer is the same as before.
             return PAUSE if trial.state is State.PAUSING else STOP
         if resource <= trial.resource:
-            # Ground covered before (training restarted without its checkpoint).
+            # The trial has reported this before (it restarted without its checkpoint).
             return CONTINUE if self.ended is None else self._settle(trial, PAUSE)
         self.reports += 1
         self.spent += resource - trial.resource
@@ -175,21 +175,21 @@ class Engine:
         return self._settle(trial, decision)
 
     def _settle(self, trial: Trial, decision: Pause | Stop) -> Decision:
-        """Tell a job to leave; from now on it owes nothing."""
+        """Answer with pause or stop: from now on the trial keeps what it has reached."""
         self._settled += 1
         trial.state = MOVES[trial.state, Cause.STOP if decision is STOP else Cause.PAUSE]
         return decision
 
     def _to_loss(self, event: Reported) -> float:
-        """Values become losses here and nowhere else: one sign, and what is not finite is last."""
+        """Values become losses here and nowhere else: always minimised; not finite is worst."""
         try:
             loss = self._sign * event.value
-        except OverflowError:  # a whole number beyond all floats
+        except OverflowError:  # a whole number that is too large for a float
             return math.inf
         return loss if -math.inf < loss < math.inf else math.inf
 
     def _consider(self, trial: Trial, resource: float, loss: float) -> None:
-        """As good as the best so far: ties go to the lower id, then to the earlier report."""
+        """At least as good as the best so far; ties go to the lower id, then the earlier report."""
         if self.best is None or loss < self.best_loss or trial.id < self.best.id:
             if trial is not self.best:
                 self.leads.append((self.spent, trial.id))
@@ -231,10 +231,10 @@ class Engine:
             return self._promote(move)
         if self._open:
             return WAIT
-        self.ended = self._drained()
+        self.ended = self._explain_drained()
         return Done(self.ended)
 
-    def _drained(self) -> str:
+    def _explain_drained(self) -> str:
         drawn = len(self.trials)
         whole = " (there are no others)" if self._exhausted else ""
         were = "configuration was" if drawn == 1 else "configurations were"
@@ -249,13 +249,13 @@ class Engine:
         return self._run(trial, move.until)
 
     def _promote(self, move: Move) -> Decision:
-        assert not isinstance(move, Draw), "a scheduler that may not draw must not"
+        assert not isinstance(move, Draw), "the scheduler drew although may_draw was False"
         return self._run(self.trials[move.trial], move.until)
 
     def _run(self, trial: Trial, until: float) -> StartJob:
         trial.state = MOVES[trial.state, Cause.RUN]
         trial.until = until
-        # A job carries a configuration of its own: whoever trains it may do with it what it likes.
+        # Each job gets a copy of the configuration, so that training code may change it.
         job = Job(len(self.jobs), trial.id, dict(trial.config), trial.resource, until)
         self.jobs.append(job)
         self._open[job.id] = trial
@@ -281,13 +281,13 @@ class Engine:
         return NOTED
 
     def _not_open(self, event: Reported | JobEnded | JobFailed | JobLost) -> IllegalEventError:
-        story = self._find_story(event)
-        if not story:
+        history = self._find_history(event)
+        if not history:
             return IllegalEventError(event, f"no job {event.job!r} was ever issued")
-        return IllegalEventError(event, f"job {event.job} has left its worker", story)
+        return IllegalEventError(event, f"job {event.job} has left its worker", history)
 
-    def _find_story(self, event: Event) -> list[str]:
-        """The story of the trial that an event speaks of, as far as there is one."""
+    def _find_history(self, event: Event) -> list[str]:
+        """What happened to the trial that an event is about; empty if there is no such trial."""
         number = getattr(event, "job", None)
         if type(number) is not int or not 0 <= number < len(self.jobs):
             return []

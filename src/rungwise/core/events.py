@@ -1,8 +1,8 @@
 """Facts in: what happened, as frozen values.
 
-``at`` is the time of the fact in seconds since the study began, on whatever clock the driver
-keeps (real or virtual); the core never reads a clock. Fields hold plain Python numbers and text,
-so that what is decided on an event is decided again on what the log holds of it.
+``at`` is the time of the event in seconds since the study began, on the driver's clock (real or
+virtual); the core never reads a clock. Fields hold plain Python numbers and text, so that the log
+holds them exactly and a replay takes the same decisions.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 FURTHEST = 2**53
-"""The largest resource: beyond it floats cannot tell whole numbers apart."""
+"""The largest resource: beyond it a float cannot represent every whole number."""
 
 
 Metrics = tuple[tuple[str, float], ...]
-"""The other metrics of a report, by name: kept with it, and nothing is decided by them."""
+"""The other metrics of a report, by name: stored with it; no decision depends on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class JobEnded:
-    """A job left its worker in good order."""
+    """A job ended without an error and left its worker."""
 
     job: int
     at: float = 0.0
@@ -48,7 +48,7 @@ class JobEnded:
 
 @dataclass(frozen=True, slots=True)
 class JobFailed:
-    """A job failed and is not to be tried again."""
+    """A job failed and will not be retried."""
 
     job: int
     reason: str = ""
@@ -57,7 +57,7 @@ class JobFailed:
 
 @dataclass(frozen=True, slots=True)
 class JobLost:
-    """A job vanished through no fault of its trial (a crash, a lost worker): re-issue it."""
+    """A job was lost, and its trial is not to blame (a crash, a lost worker): re-issue it."""
 
     job: int
     at: float = 0.0
@@ -67,7 +67,7 @@ Event = JobRequested | Reported | JobEnded | JobFailed | JobLost
 
 
 def find_flaw(event: Event) -> str | None:
-    """Which of an event's own fields breaks a rule, and how; None when all are legal."""
+    """Which field of an event breaks a rule, and how; None if all are legal."""
     at = event.at
     if not (_is_number(at) and 0 <= at < math.inf):
         return "its time must be a finite, non-negative number"
@@ -99,5 +99,5 @@ def _is_number(value: Any) -> bool:
     kind = type(value)
     if kind is float or kind is int:
         return True
-    # NumPy's float64 is a float; its other kinds round differently, and bools are no numbers.
+    # NumPy's float64 is a float; its other kinds round differently, and bools are not numbers.
     return isinstance(value, (int, float)) and kind is not bool

@@ -1,4 +1,4 @@
-"""What is known of a job that failed."""
+"""What is known about a failed job."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is known of a job that failed.
+    """What is known about a failed job.
 
     Attributes:
         job: the job.
         trial: its trial.
-        resource: the furthest it had reported.
+        resource: the furthest resource it had reported.
         at: when, in seconds since the study began.
         reason: what happened, in one line.
-        trace: the traceback, where there is one.
-        output: the last of what it printed.
+        trace: the traceback, if there is one.
+        output: the last lines it printed.
     """
 
     job: int

@@ -1,4 +1,4 @@
-"""What a searcher may see of the trials drawn so far."""
+"""The trials drawn so far, as a searcher may see them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class TrialHistory:
 
     Args:
         trials: the engine's own list, which grows.
-        space: names configurations.
-        levels: tells where trials are compared at the moment.
+        space: gives configurations their keys.
+        levels: returns the levels at which trials are compared now.
     """
 
     __slots__ = ("_counted", "_levels", "_space", "_times", "_trials")
@@ -37,12 +37,12 @@ class TrialHistory:
 
     @property
     def levels(self) -> Sequence[float]:
-        """Where trials are compared, ascending, up to the ceiling of the moment."""
+        """The levels at which trials are compared, ascending, up to the current ceiling."""
         return self._levels()
 
     def times_drawn(self, key: str) -> int:
         """How often the configuration with this key was drawn."""
-        # Counted when asked for, so that searchers that never ask do not pay.
+        # Counted on the first call, so that searchers that do not need it do not pay for it.
         for trial in self._trials[self._counted :]:
             self._times[self._space.key(trial.config)] += 1
         self._counted = len(self._trials)

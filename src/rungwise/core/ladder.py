@@ -17,7 +17,7 @@ from rungwise.validation import whole
 class Ladder:
     """Rung levels r, rη, rη², … while below R, then R itself.
 
-    Build one with :meth:`between`; rung ``k`` stands at ``levels[k]``.
+    Build one with :meth:`between`; rung ``k`` is at ``levels[k]``.
 
     Example:
         >>> Ladder.between(1, 200, eta=3).levels
@@ -34,8 +34,8 @@ class Ladder:
         """The ladder from r to R; without R it is open-ended.
 
         Args:
-            min_resource: r, the least training after which configurations can be told apart.
-            max_resource: R, the safety net; ``None`` leaves the end open (that is, beyond reach).
+            min_resource: r, the smallest resource at which configurations can be compared.
+            max_resource: R, the safety net; ``None``: no maximum (the last level is 2⁵³).
             eta: η, the reduction factor.
         """
         low = whole("min_resource", min_resource, at_least=1)

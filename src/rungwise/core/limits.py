@@ -16,13 +16,13 @@ class Limits:
     """What ends a study; the first that applies does.
 
     Args:
-        trials: at most so many configurations are drawn.
-        finish: ``"drain"``: after the last one, go on until nothing is promotable any more;
+        trials: draw at most this number of configurations.
+        finish: ``"drain"``: after the last one, continue until nothing more can be promoted;
             ``"paper"``: end as soon as the last one has started (the paper's experiments).
-        seconds: end at this time.
-        resource: end when so much resource has been spent in total.
+        seconds: end after this time.
+        resource: end when this much resource has been spent in total.
         cost: end when the reported costs add up to this.
-        target: end when a value as good as this is reported.
+        target: end when a value at least as good as this is reported.
     """
 
     trials: int | None = None
@@ -42,12 +42,14 @@ class Limits:
         if self.target is not None:
             set_frozen(self, target=real("target", self.target))
         if self.finish == "paper" and self.trials is None:
-            rule = "the paper's finish needs a number of trials to end with"
+            rule = "it ends with the last trial: give the number of trials as well"
             raise InvalidArgumentError("finish", self.finish, rule)
         ends = (self.trials, self.seconds, self.resource, self.cost, self.target)
         if all(end is None for end in ends):
             raise InvalidArgumentError(
-                "trials", None, "a study needs an end: trials, seconds, resource, cost or target"
+                "trials",
+                None,
+                "a study needs at least one limit: trials, seconds, resource, cost or target",
             )
 
     @property
@@ -57,7 +59,7 @@ class Limits:
         return any(budget is not None for budget in budgets)
 
     def exhausted(self, *, seconds: float, resource: float, cost: float) -> str | None:
-        """Which budget is used up, as a clause for a person."""
+        """Which budget is used up, as a clause of a message; None if none is."""
         if self.seconds is not None and seconds >= self.seconds:
             return f"the budget of {self.seconds:g} seconds is used up"
         if self.resource is not None and resource >= self.resource:

@@ -1,8 +1,8 @@
 """Where configurations come from: a study's initial ones, then what its searcher proposes.
 
 Law of this file: what a slow searcher proposes for trial n depends on what was known when trial
-n − 1 had just been drawn, and on nothing later. So it can be computed while workers train, by
-another thread and however long that takes, and the same study still takes the same decisions.
+n − 1 had just been drawn, and on nothing later. So it can be computed while workers train, in
+another thread, however long that takes, and the same study still takes the same decisions.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Levels = Callable[[], Sequence[float]]
 
 
 def is_slow(searcher: Searcher | None) -> bool:
-    """Whether asking takes long: then it is asked ahead, and not again by a replay."""
+    """Whether proposing takes long: then it is prefetched, and a replay does not repeat it."""
     return bool(getattr(searcher, "slow", False))
 
 
 def is_repeatable(searcher: Searcher | None) -> bool:
-    """Whether a replay may ask again and get the same: it is quick, and all depends on it."""
+    """Whether a replay may ask it again and gets the same: quick, and a function of its inputs."""
     return not is_slow(searcher) and bool(getattr(searcher, "repeatable", True))
 
 
@@ -40,7 +40,7 @@ class Proposals:
     Args:
         study: what the study is.
         trials: the engine's own list, which grows.
-        levels: tells where trials are compared at the moment.
+        levels: returns the levels at which trials are compared now.
     """
 
     def __init__(self, study: Study, trials: Sequence[Trial], levels: Levels) -> None:
@@ -55,13 +55,13 @@ class Proposals:
             self._history = self._frozen() if self._slow else live
 
     def __call__(self, number: int) -> Config | None:
-        """The configuration of trial ``number``, which is drawn now; None: there is no other."""
+        """The configuration of trial ``number``, which is drawn now; None: none is left."""
         config = self.propose(number)
         self.drawn(number, config)
         return config
 
     def propose(self, number: int) -> Config | None:
-        """The same, computed only. Of a slow searcher, any thread may ask, one at a time."""
+        """The configuration, without drawing it. For a slow searcher any one thread may call it."""
         study = self._study
         if number < len(study.initial):
             return study.initial[number]
@@ -78,12 +78,12 @@ class Proposals:
             raise SpaceError(place, error.value, error.rule) from None
 
     def drawn(self, number: int, config: Config | None) -> None:
-        """Trial ``number`` is being drawn with this configuration: what is known now is kept."""
+        """Trial ``number`` is drawn with this configuration: freeze what is known now."""
         if self._slow and config is not None:
             self._history = self._frozen(Seen(number, config, 0, Trial(number, config, 0)))
 
-    def ahead(self, number: int) -> bool:
-        """Whether the proposal for this trial, the next one, may and should be computed early."""
+    def should_prefetch(self, number: int) -> bool:
+        """Whether the proposal for this trial, the next one, should be computed in advance."""
         limit = self._study.limits.trials
         wanted = self._slow and number >= len(self._study.initial)
         return wanted and (limit is None or number < limit)
@@ -99,7 +99,7 @@ class Proposals:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A trial as it was at some moment: curves only ever grow, so their length is enough."""
+    """A trial as it was at a point in time: curves only grow, so their length is enough."""
 
     id: int
     config: Config
@@ -119,13 +119,13 @@ class Seen:
 
 
 class FrozenHistory:
-    """The trials of a study as they were at some moment.
+    """The trials of a study as they were at a point in time.
 
     Args:
         trials: as they were.
-        space: names configurations.
-        levels: where trials were compared.
-        keys: names of configurations found so far, by trial; the list is shared and grows.
+        space: gives configurations their keys.
+        levels: the levels at which trials were compared.
+        keys: keys of configurations found so far, by trial; the list is shared and grows.
     """
 
     __slots__ = ("_keys", "_space", "_times", "_trials", "levels")

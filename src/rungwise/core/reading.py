@@ -1,7 +1,7 @@
-"""What a study can be asked, whether it is running or over.
+"""What can be read from a study, running or over.
 
-Readers (views, counterfactuals) are written against these protocols: an engine answers them, and
-so does the record of a study whose engine is gone.
+Readers (views, counterfactuals) are written against these protocols: an engine implements them,
+and so does the record of a study that is kept without its engine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rungwise.validation import Goal
 
 
 class ReadablePlan(Protocol):
-    """What was to be done: the part of a :class:`rungwise.core.study.Study` that readers need."""
+    """The part of a :class:`rungwise.core.study.Study` that readers need."""
 
     @property
     def scheduler(self) -> Recipe: ...
@@ -38,7 +38,7 @@ class ReadableScheduler(Protocol):
 
 
 class ReadableStudy(Protocol):
-    """A study at some moment; the attributes are those of :class:`rungwise.core.engine.Engine`."""
+    """A study at a point in time; attributes as in :class:`rungwise.core.engine.Engine`."""
 
     @property
     def study(self) -> ReadablePlan: ...

@@ -1,7 +1,7 @@
 """Replay: fold a log into an engine, checking every decision on the way.
 
-State is never stored, only rebuilt. A log taken up again thus proves itself: the first decision
-that would be taken otherwise now is named.
+State is never stored, only rebuilt. So resuming a log also verifies it: the error names the first
+decision that would be different now.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from rungwise.errors import IllegalEventError, ReplayMismatchError
 def replay(
     study: Study, log: Iterable[tuple[Event, Decision]], *, propose: bool | None = None
 ) -> Engine:
-    """The engine as it stood after the last entry of a log.
+    """The engine as it was after the last entry of a log.
 
     Args:
-        study: what the log is of.
+        study: the study of the log.
         log: its entries, in order.
         propose: ask the searcher again and compare what it proposes; otherwise configurations
-            are taken from the log as they are. By default slow searchers are not asked again,
-            nor those that are not ``repeatable``.
+            are taken from the log as they are. By default a searcher is not asked again if it is
+            slow or not ``repeatable``.
 
     Raises:
-        ReplayMismatchError: an entry whose decision would now be another.
+        ReplayMismatchError: an entry whose decision would be different now.
     """
     recorded: Config | None = None
     engine = Engine(study)
 
-    def again_drawn(number: int) -> Config | None:
+    def take_recorded(number: int) -> Config | None:
         engine.proposals.drawn(number, recorded)
         return recorded
 
     if not (is_repeatable(study.searcher) if propose is None else propose):
-        engine.proposer = again_drawn
+        engine.proposer = take_recorded
     for index, (event, decision) in enumerate(log):
         recorded = decision.job.config if isinstance(decision, StartJob) else None
         try:
@@ -48,14 +48,14 @@ def replay(
             again = error
         if again != decision:
             raise ReplayMismatchError(index, event, decision, again)
-    # Whoever goes on from here asks the study's own searcher.
+    # From here on configurations come from the study's own searcher.
     engine.proposer = engine.proposals
     return engine
 
 
 def lost_jobs(engine: Engine, *, at: float = 0.0) -> list[JobLost]:
-    """The events that take up a study after a crash: every open job is lost.
+    """The events that resume a study after a crash: every open job is lost.
 
-    Jobs told to pause or stop are among them; being settled, they owe nothing.
+    Jobs that were answered with pause or stop are among them; their trials keep their state.
     """
     return [JobLost(job, at=at) for job in engine.open_jobs]

@@ -1,4 +1,4 @@
-"""Rungs: who reached a level with what loss, and who may go on.
+"""Rungs: which trials reached a level with what loss, and which of them may continue.
 
 A rung answers in O(log n) whether its best trial that has not been promoted belongs to the best
 part of the rung. Ties in loss are broken by trial id, so equal histories give equal decisions.
@@ -52,11 +52,11 @@ class QuantileCut:
 
     With n losses the quantile lies between the losses of rank m = ⌊(n−1)/η⌋ + 1 and m + 1, and
     strictly below the latter unless the two are equal; so "loss ≤ quantile" is the same as
-    "loss ≤ the loss of rank m", without interpolating. Equal losses are all in.
+    "loss ≤ the loss of rank m", without interpolating. Equal losses are all included.
 
     Args:
         eta: η.
-        at_least: how many trials the rung must hold before anyone is in (2 for promotion).
+        at_least: how many trials the rung must hold before the best part has any (2 for promotion).
     """
 
     __slots__ = ("_at_least", "_eta")
@@ -77,7 +77,7 @@ class Rung:
 
     Args:
         level: the resource of the rung.
-        cut: which part of it may go on.
+        cut: which part of it may continue.
     """
 
     __slots__ = ("_best", "_cut", "_edge", "_rest", "_waiting", "level", "losses")
@@ -87,11 +87,11 @@ class Rung:
         self.losses: dict[int, float] = {}
         self._cut = cut
         # The best part as a heap with its worst on top (keys negated), the others as a heap with
-        # their best on top: an arrival moves at most one trial across the edge.
+        # their best on top: a new trial moves at most one across the edge.
         self._best: list[Key] = []
         self._rest: list[Key] = []
         self._waiting: list[Key] = []
-        self._edge: Key = (-math.inf, -math.inf)  # the last key of the best part; nobody yet
+        self._edge: Key = (-math.inf, -math.inf)  # the last key of the best part; none yet
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -105,13 +105,13 @@ class Rung:
         self.losses[trial] = loss
         best, rest = self._best, self._rest
         if self._cut.size(len(self.losses)) > len(best):
-            # The best part grows by one: the better of the arrival and the best of the rest.
+            # The best part grows by one: the better of the new trial and the best of the rest.
             heappush(best, _negate(heappushpop(rest, (loss, trial))))
         elif best and (-loss, -trial) > best[0]:
             heappush(rest, _negate(heappushpop(best, (-loss, -trial))))
         else:
             heappush(rest, (loss, trial))
-            return  # the best part is as it was
+            return  # the best part is unchanged
         self._edge = self._cut.edge(_negate(best[0]))
 
     def offer(self, trial: int) -> None:
@@ -127,7 +127,7 @@ class Rung:
         return None
 
     def take(self) -> int | None:
-        """Promote :meth:`peek`: it waits here no more."""
+        """Promote the trial of :meth:`peek`: it no longer waits here."""
         trial = self.peek()
         if trial is not None:
             heappop(self._waiting)

@@ -1,7 +1,7 @@
-"""The seam between the engine and its schedulers.
+"""The interface between the engine and its schedulers.
 
-A *recipe* (``rw.PASHA(…)``) is a frozen value that can be reused, compared and written down; it
-builds a *scheduler*, which holds the state of one study. The engine is the only one to call it.
+A *recipe* (``rw.PASHA(…)``) is a frozen value that can be reused, compared and stored; it builds
+a *scheduler*, which holds the state of one study. Only the engine calls a scheduler.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Trace = Sequence[tuple[int, float]]
 
 
 class Scheduler(Protocol):
-    """Who is trained next, and how far."""
+    """Decides which trial is trained next, and how far."""
 
     def next_move(self, *, may_draw: bool) -> Move | None:
         """What a free worker should do; None when there is nothing now.
 
-        A :class:`Promote` is taken as done; a :class:`Draw` changes nothing until
+        A :class:`Promote` takes effect at once; a :class:`Draw` changes nothing until
         :meth:`started` confirms it.
         """
         ...
@@ -51,20 +51,20 @@ class Scheduler(Protocol):
         ...
 
     def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
-        """A trial reported further than ever before; the curve holds the report already."""
+        """A trial reported at a new resource; the curve holds the report already."""
         ...
 
     def released(self, trial: Trial) -> None:
-        """The job of a trial told to pause or stop has left its worker."""
+        """The job of a trial that was paused or stopped has left its worker."""
         ...
 
     def dropped(self, trial: Trial) -> None:
-        """A trial failed or ended before its goal: it ranks last where it was heading."""
+        """A trial failed or ended before the level of its job: it ranks last at that level."""
         ...
 
     @property
     def version(self) -> int:
-        """Grows whenever a worker told to wait should ask again."""
+        """Grows whenever a worker that is waiting should request a job again."""
         ...
 
     @property
@@ -74,16 +74,16 @@ class Scheduler(Protocol):
 
     @property
     def levels(self) -> Sequence[int]:
-        """Where trials are compared, ascending, up to the ceiling of the moment."""
+        """The levels at which trials are compared, ascending, up to the current ceiling."""
         ...
 
     @property
     def epsilons(self) -> Trace:
-        """The values of ε that checks asked for, where the criterion has one."""
+        """The values of ε that checks used, if the criterion has one."""
         ...
 
     def explain(self) -> str:
-        """Why the ceiling stands where it stands, as a clause for a person."""
+        """Why the ceiling is where it is, as a clause of a message."""
         ...
 
 
@@ -101,5 +101,5 @@ class Recipe(Protocol):
         ...
 
     def limited_to(self, max_resource: int) -> Recipe:
-        """The same recipe for at most this resource (used where none was given)."""
+        """The same recipe for at most this resource (used if none was given)."""
         ...

@@ -1,6 +1,6 @@
-"""What a searcher is asked, and what it is shown.
+"""The interface of searchers, and what they may see of a study.
 
-The law of searchers: one remembers nothing. The same space, history and state of the
+The law of searchers: a searcher keeps no state. The same space, history and state of the
 generator give the same proposal, in this process and in any other.
 """
 
@@ -35,7 +35,7 @@ class Observed(Protocol):
 
     @property
     def failed(self) -> bool:
-        """Whether it failed for good."""
+        """Whether it failed and will not be retried."""
 
 
 class History(Protocol):
@@ -49,10 +49,10 @@ class History(Protocol):
 
     @property
     def levels(self) -> Sequence[float]:
-        """Where trials are compared (the rungs), ascending, up to the ceiling of the moment."""
+        """The levels of the rungs, where trials are compared, up to the current ceiling."""
 
     def times_drawn(self, key: str) -> int:
-        """How often the configuration with this :meth:`Space.key` was drawn already."""
+        """How often the configuration with this :meth:`Space.key` has been drawn."""
 
 
 class NoHistory:
@@ -76,10 +76,10 @@ class NoHistory:
 class Searcher(Protocol):
     """Proposes configurations.
 
-    A searcher whose class says ``slow = True`` takes long to answer. It is asked ahead, while
-    workers train: for trial n with what was known when trial n − 1 had just been drawn. A replay
-    does not ask it again but takes its proposals from the log; nor does it ask one that says
-    ``repeatable = False``.
+    A searcher whose class has ``slow = True`` takes long to answer. Its proposals are prefetched
+    while workers train: for trial n with what was known when trial n − 1 had just been drawn. A
+    replay does not ask it again but takes its proposals from the log; the same holds for a
+    searcher with ``repeatable = False``.
     """
 
     def propose(
@@ -93,6 +93,6 @@ class Searcher(Protocol):
             rng: the only source of randomness.
 
         Returns:
-            A legal configuration of the space, or ``None`` when nothing is left to propose: the
-            study then draws no more.
+            A legal configuration of the space, or ``None`` when nothing is left to propose: then
+            the study draws no further trials.
         """

@@ -23,7 +23,7 @@ class Study:
         limits: when the study ends.
         goal: whether the metric is to be minimised or maximised.
         space: the search space; not needed when ``initial`` holds every configuration.
-        searcher: who proposes configurations.
+        searcher: proposes configurations.
         initial: configurations to try first, in this order.
         seed: the source of all randomness.
     """
@@ -43,7 +43,7 @@ class Study:
         set_frozen(self, seed=whole("seed", self.seed, at_least=0))
         if (self.space is None) != (self.searcher is None):
             raise InvalidArgumentError(
-                "searcher", self.searcher, "it goes together with a space: give both or neither"
+                "searcher", self.searcher, "space and searcher must be given together, or neither"
             )
         initial = tuple(_plain_config(config) for config in self.initial)
         if self.space is not None:
@@ -66,7 +66,7 @@ def _plain_config(config: Any) -> dict[str, Any]:
     if not isinstance(config, Mapping):
         raise InvalidArgumentError("initial", config, "a configuration must be a dict")
     for name, value in config.items():
-        # NaN is not equal to itself, so a log would not come back as it was.
+        # NaN is not equal to itself, so a log that is read again would differ.
         if type(value) not in _PLAIN or type(name) is not str or value != value:  # noqa: PLR0124
             rule = "a configuration must map names to plain text, numbers, bools or None"
             raise InvalidArgumentError("initial", config, rule)

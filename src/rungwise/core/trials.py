@@ -1,7 +1,7 @@
 """Trials and the table of their states.
 
 Law of this file: which state follows which is data (:data:`MOVES`); no other code decides it, and
-``docs/states.md`` is drawn from it.
+``docs/states.md`` is generated from it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rungwise.core.decisions import Job
 
 @unique
 class State(Enum):
-    """Where a trial stands."""
+    """The state of a trial."""
 
     NEW = "new"
     RUNNING = "running"
@@ -36,9 +36,9 @@ class State(Enum):
 class Cause(Enum):
     """What moves a trial from one state to another."""
 
-    RUN = "told to run"
-    PAUSE = "told to pause"
-    STOP = "told to stop"
+    RUN = "job started"
+    PAUSE = "pause decided"
+    STOP = "stop decided"
     END = "job ended"
     FAIL = "job failed"
     LOSE = "job lost"
@@ -55,7 +55,7 @@ MOVES: Mapping[tuple[State, Cause], State] = {
     (State.RUNNING, Cause.END): State.ENDED,
     (State.RUNNING, Cause.FAIL): State.FAILED,
     (State.RUNNING, Cause.LOSE): State.LOST,
-    # A settled job (told to pause or stop) owes nothing: however it ends, the trial keeps what it
+    # A job is settled once pause or stop was decided: however it ends, the trial keeps what it
     # has reached. Without this a crash between the answer and the end would revive the trial.
     (State.PAUSING, Cause.END): State.PAUSED,
     (State.PAUSING, Cause.FAIL): State.PAUSED,
@@ -67,19 +67,19 @@ MOVES: Mapping[tuple[State, Cause], State] = {
 
 MEANING: Mapping[State, str] = {
     State.NEW: "drawn, not started yet (never seen from outside)",
-    State.RUNNING: "a job of it is on a worker",
-    State.PAUSING: "told to pause at a rung; its job has not ended yet",
-    State.STOPPING: "told to stop; its job has not ended yet",
-    State.PAUSED: "waits on a rung and may be promoted",
-    State.LOST: "its job was lost and will be re-issued before anything else",
-    State.STOPPED: "done: judged not worth more, or trained to the end",
-    State.ENDED: "its job ended by itself before it reached its goal; ranks last there",
-    State.FAILED: "its job failed for good; ranks last at the rung it was heading for",
+    State.RUNNING: "its job is on a worker",
+    State.PAUSING: "to be paused at a rung; its job has not ended yet",
+    State.STOPPING: "to be stopped; its job has not ended yet",
+    State.PAUSED: "waits at a rung and may be promoted",
+    State.LOST: "its job was lost and will be started again before any other",
+    State.STOPPED: "done: stopped by the scheduler, or trained to the maximum",
+    State.ENDED: "its job ended without an error before its next rung; ranks last there",
+    State.FAILED: "its job failed and is not retried; ranks last at its next rung",
 }
 
 
 class Trial:
-    """One configuration and all that is known of it. Only the engine changes a trial.
+    """One configuration and all that is known about it. Only the engine changes a trial.
 
     Attributes:
         id: the order of drawing, from 0.
@@ -114,8 +114,8 @@ class Trial:
         self.rung = -1
         self.until: float = 0
         self.resource: float = 0
-        # Arrays of plain doubles: a third of the memory of lists, and nothing for the garbage
-        # collector to walk through again and again.
+        # Arrays of plain doubles: a third of the memory of lists, and the garbage collector does
+        # not have to visit their items.
         self.resources = array("d")
         self.losses = array("d")
         self.note = ""
@@ -125,7 +125,7 @@ class Trial:
 
     @property
     def failed(self) -> bool:
-        """Whether it failed for good."""
+        """Whether it failed and will not be retried."""
         return self.state is State.FAILED
 
     def story(self, jobs: Sequence[Job] = (), sign: float = 1.0) -> list[str]:
@@ -135,16 +135,17 @@ class Trial:
             jobs: the jobs issued for it.
             sign: turns losses into values.
         """
-        told = [f"trial {self.id} was drawn with {dict(self.config)}"]
-        told += [
-            f"job {job.id} was to train it from {job.start:g} to {job.until:g}" for job in jobs
+        sentences = [f"trial {self.id} was drawn with {dict(self.config)}"]
+        sentences += [
+            f"job {job.id} was started to train it from {job.start:g} to {job.until:g}"
+            for job in jobs
         ]
         if self.resources:
-            told.append(
+            sentences.append(
                 f"it reported {len(self.resources)} times, last at resource "
                 f"{self.resource:g} with value {sign * self.losses[-1]:g}"
             )
-        told.append(
+        sentences.append(
             f"it is now {self.state.value}: {MEANING[self.state]}{self.note and f' ({self.note})'}"
         )
-        return told
+        return sentences

@@ -1,4 +1,4 @@
-"""Ranking criteria: when has the ranking of configurations settled?"""
+"""Ranking criteria: when is the ranking of configurations stable?"""
 
 from rungwise.rankings.base import Ranking, Verdict
 from rungwise.rankings.exact import Exact

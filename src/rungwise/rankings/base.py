@@ -1,7 +1,7 @@
-"""What a ranking criterion is: when do two rungs tell the same story?
+"""What a ranking criterion is: it decides whether two rungs rank their configurations alike.
 
 A criterion is a frozen value with one pure method. PASHA asks it whether rung K ranks its
-configurations as rung K−1 does, and raises the ceiling when it says no.
+configurations as rung K−1 does, and raises the ceiling if it does not.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rungwise.validation import Goal, parse_goal
 
 
 class NoiseEstimate(Protocol):
-    """ε as estimated from criss-crossing curves; only asked when it is needed."""
+    """ε as estimated from criss-crossing curves; computed only when it is needed."""
 
     def covers(self, gap: float) -> tuple[bool, float | None]:
-        """Whether a gap is within ε, and ε itself unless it was too dear to work out."""
+        """Whether a gap is within ε, and ε itself unless it was too expensive to compute."""
         ...
 
 
@@ -30,10 +30,10 @@ class Verdict:
     """What a criterion found.
 
     Attributes:
-        stable: whether the ranking is the same, as the criterion sees it.
-        measure: the quantity it looked at.
+        stable: whether the ranking is the same, by this criterion.
+        measure: the quantity that was computed.
         bound: what the quantity was compared with, if it had to be.
-        epsilon: ε, if the criterion has one and asked for it.
+        epsilon: ε, if the criterion has one and needed it.
     """
 
     stable: bool
@@ -43,15 +43,15 @@ class Verdict:
 
 
 ROUNDING = 1e-9
-"""The part of a difference that may be owed to rounding.
+"""The part of a difference that may come from rounding.
 
 Accuracies come in steps: 1/359 on 359 images. A ranking that moved by one step and an ε of one step
-are the same number, worked out from different pairs, and differ in the last bits; such bits must
+are the same number, computed from different pairs, and differ in the last bits; such bits must
 not raise a ceiling.
 """
 
 
-def forgiven(gap: float) -> float:
+def discount_rounding(gap: float) -> float:
     """A gap without what rounding may have added to it."""
     return gap * (1 - ROUNDING)
 
@@ -67,16 +67,16 @@ class Ranking(ABC):
 
     @abstractmethod
     def explain(self, verdict: Verdict) -> str:
-        """The verdict as a clause for a person."""
+        """The verdict as a clause of a message."""
 
     def noise_percentile(self) -> float | None:
-        """Which percentile of the noise in the curves it wants as ε; None: it never asks."""
+        """Which percentile of the noise in the curves is ε; None: the criterion needs no ε."""
         return None
 
     def stable(
         self, top: ArrayLike, below: ArrayLike, *, goal: Goal = "min", epsilon: float = 0.0
     ) -> bool:
-        """The criterion on plain arrays, one entry a configuration.
+        """The criterion on plain arrays, one entry per configuration.
 
         Args:
             top: the metric in rung K.
@@ -94,7 +94,7 @@ class GivenNoise:
     """A known ε.
 
     Args:
-        epsilon: ε; 0 where no curves are looked at.
+        epsilon: ε; 0 for a criterion that does not use curves.
     """
 
     epsilon: float = 0.0

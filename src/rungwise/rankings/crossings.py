@@ -2,15 +2,15 @@
 
 The pairs S of the paper (section 4.2): both trials have trained beyond level K−1, and over the
 resources both have reported (up to level K) the sign of their difference changed at least twice;
-equal losses are no sign. A pair's distance is |difference| at the last common resource. ε is the
+equal losses have no sign. A pair's distance is |difference| at the last common resource. ε is the
 N-th percentile of the distances, and keeps its last value while no pair counts; 0 at first.
-Reports that are not finite are no measurements: they are left out.
+Reports that are not finite are not measurements: they are left out.
 
-How it is kept cheap. The value is defined after every report but only worked out when a check
-asks (:meth:`Crossings.epsilon`), with the same result: within one pair of rungs a pair that
-counts once counts for good, so no history is missed. Trials that have reached level K will never
-change again: the distances of pairs of such trials are computed once and kept. Only the few
-trials under way are compared anew, all of them in one batch of array operations.
+How it is kept cheap. The value is defined after every report but only computed when a check needs
+it (:meth:`Crossings.epsilon`), with the same result: within one pair of rungs a pair that
+counts once continues to count, so no history is missed. Trials that have reached level K do not
+change any more: the distances of pairs of such trials are computed once and kept. Only the few
+trials that are running are compared again, all of them in one batch of array operations.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _BATCH = 1 << 20
-"""How many differences are formed at once; bounds the memory of catching up."""
+"""How many differences are computed at once; limits the memory of an update."""
 _MANY = 4096
-"""From so many distances on, counting replaces sorting."""
+"""With more distances than this, they are counted and not sorted."""
 
 
 class Curve(Protocol):
-    """What is read of a trial."""
+    """The part of a trial that is read here."""
 
     @property
     def id(self) -> int: ...
@@ -53,7 +53,7 @@ class Crossings:
         self._start_over(0, math.inf)
 
     def watch(self, floor: float, cap: float, trials: Iterable[Curve]) -> None:
-        """Look at another pair of rungs from now on; ε keeps its value for the time being.
+        """Use another pair of rungs from now on; ε keeps its value until a pair counts.
 
         Args:
             floor: level K−1.
@@ -77,12 +77,12 @@ class Crossings:
         self._losses = np.full((8, 8), math.nan)
         self._settled = np.empty(64)  # distances of pairs that will not change any more
         self._settled_count = 0
-        self._passing: list[Floats] = []  # distances of pairs with a trial under way
-        self._stale = False  # distances have changed since ε was worked out
+        self._passing: list[Floats] = []  # distances of pairs with a running trial
+        self._stale = False  # distances have changed since ε was computed
         self._gap, self._gap_count, self._gap_seen = math.nan, 0, 0
 
     def touch(self, trial: Curve) -> bool:
-        """A trial has a new report; whether that can matter for ε."""
+        """Note that a trial has a new report; whether that can change ε."""
         if trial.resources and trial.resources[-1] > self._floor:
             self._touched[trial.id] = trial
             return True
@@ -120,7 +120,7 @@ class Crossings:
         return gap <= epsilon, epsilon
 
     def _settled_below(self, gap: float) -> int:
-        """How many settled distances are below the gap; only new ones are looked at again."""
+        """How many settled distances are below the gap; only new ones are counted again."""
         if gap != self._gap:
             self._gap, self._gap_count, self._gap_seen = gap, 0, 0
         new = self._settled[self._gap_seen : self._settled_count]
@@ -130,12 +130,12 @@ class Crossings:
 
     def _catch_up(self) -> None:
         if self._touched:
-            self._compare(self._take_in())
+            self._compare(self._copy_points())
             self._stale = True
 
     # -- reading curves ------------------------------------------------------------------------
 
-    def _take_in(self) -> list[int]:
+    def _copy_points(self) -> list[int]:
         """Copy new points into the matrix; return the rows that have just reached level K."""
         arrived = []
         under_way = set(self._under_way)
@@ -187,7 +187,7 @@ class Crossings:
         self._losses[row, columns] = list(points.values())
 
     def _new_column(self, resource: float) -> None:
-        """Add a resource to the grid; with trials that report alike it always goes to the end."""
+        """Add a resource to the grid; if trials report at equal resources it goes to the end."""
         grid = self._grid
         width = len(grid)
         if width == self._losses.shape[1]:
@@ -206,11 +206,11 @@ class Crossings:
     # -- comparing curves ----------------------------------------------------------------------
 
     def _compare(self, arrived: Sequence[int]) -> None:
-        """Settle the pairs of trials that have arrived; compare those under way anew."""
+        """Settle the pairs of trials that have arrived; compare the running ones again."""
         active = [*arrived, *self._under_way]
         losses = self._losses[: len(self._read), : len(self._grid)]
-        # A pair is looked at once: with every row that is not active, and with the active ones
-        # that come earlier in the list.
+        # Each pair is compared once: an active row with every row that is not active, and with
+        # the active ones that come earlier in the list.
         place = np.full(len(self._read), -1)
         place[active] = np.arange(len(active))
         step = max(1, _BATCH // max(1, losses.size))
@@ -241,10 +241,10 @@ def criss_crossed(some: Floats, others: Floats) -> tuple[Floats, NDArray[np.bool
     Returns:
         [k, m] distances at the last common resource, and whether the pair criss-crossed.
     """
-    if some.shape[-1] < 3:  # too few resources to swap twice; maybe none at all
-        nothing = np.zeros((len(some), len(others)))
-        return nothing, nothing > 0
-    with np.errstate(over="ignore"):  # losses near the end of the floats
+    if some.shape[-1] < 3:  # too few resources to swap twice, perhaps zero
+        zeros = np.zeros((len(some), len(others)))
+        return zeros, zeros > 0
+    with np.errstate(over="ignore"):  # losses near the largest float
         difference = some[:, None, :] - others[None, :, :]
     ahead = difference > 0
     signed = ahead | (difference < 0)
@@ -257,21 +257,21 @@ def criss_crossed(some: Floats, others: Floats) -> tuple[Floats, NDArray[np.bool
         signed = last_signed >= 0
     changes = (ahead[..., 1:] != ahead[..., :-1]) & signed[..., 1:] & signed[..., :-1]
     crossed = np.count_nonzero(changes, axis=-1) >= 2
-    measured = difference == difference  # noqa: PLR0124 - false where one of the two is missing
+    measured = difference == difference  # noqa: PLR0124 - false if one of the two is missing
     last = difference.shape[-1] - 1 - np.argmax(measured[..., ::-1], axis=-1)
     distance = np.abs(np.take_along_axis(difference, last[..., None], axis=-1)[..., 0])
     return distance, crossed & (distance < math.inf)
 
 
 def _ranks_around(count: int, percentile: float) -> tuple[int, int]:
-    """The ranks, from 0, between which the percentile of so many values is interpolated."""
+    """The ranks, from 0, between which the percentile of ``count`` values is interpolated."""
     position = (count - 1) * (percentile / 100)
     low = math.floor(position)
     return low, min(low + 1, count - 1)
 
 
 def interpolate_percentile(values: Floats, percentile: float) -> float:
-    """The linearly interpolated percentile, to the last bit as NumPy's, without its overhead."""
+    """The linearly interpolated percentile, bit for bit as NumPy's, without its overhead."""
     low, high = _ranks_around(values.size, percentile)
     part = (values.size - 1) * (percentile / 100) - low
     ordered = np.partition(values, (low, high)) if values.size > 256 else np.sort(values)

@@ -14,8 +14,8 @@ from rungwise.rankings.standing import Standing
 class Exact(Ranking):
     """Stable ⇔ both rungs list the configurations in the same order, ties by trial id.
 
-    Differs from ``Soft(0)`` only where losses are equal in rung K−1: this one compares places,
-    that one losses.
+    It differs from ``Soft(0)`` only if losses are equal in rung K−1: ``Exact`` compares places,
+    ``Soft`` losses.
 
     Example:
         >>> Exact().stable(top=[0.1, 0.2, 0.3], below=[0.4, 0.5, 0.6])
@@ -33,5 +33,5 @@ class Exact(Ranking):
 
     def explain(self, verdict: Verdict) -> str:
         if verdict.stable:
-            return "every configuration kept its place"
-        return f"{verdict.measure:g} configurations changed place"
+            return "no configuration changed its place"
+        return f"{verdict.measure:g} configurations changed their places"

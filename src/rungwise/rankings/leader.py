@@ -1,10 +1,10 @@
-"""A criterion of ours: would the winner change?"""
+"""A criterion that is not in the paper: would the winner change?"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, forgiven
+from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, discount_rounding
 from rungwise.rankings.standing import Standing
 from rungwise.validation import real, set_frozen
 
@@ -13,8 +13,8 @@ from rungwise.validation import real, set_frozen
 class Leader(Ranking):
     """Stable ⇔ f_K(p₁) − min f_K ≤ ε, with p₁ the leader of rung K−1 among rung K's trials.
 
-    It asks only what a user asks, whether the winner would change, and leaves the places behind
-    it alone. ε comes from the noise in the curves as in :class:`rungwise.rankings.Noise`.
+    It checks only whether the winner would change; the places behind the winner do not matter.
+    ε comes from the noise in the curves as in :class:`rungwise.rankings.Noise`.
 
     Args:
         percentile: which percentile of the noise is ε.
@@ -42,12 +42,15 @@ class Leader(Ranking):
             # The winner is the same whatever ε is (also when all have diverged).
             return Verdict(stable=True, measure=0.0)
         behind = leader - best
-        stable, epsilon = noise.covers(forgiven(behind))
+        stable, epsilon = noise.covers(discount_rounding(behind))
         return Verdict(stable, behind, epsilon, epsilon)
 
     def explain(self, verdict: Verdict) -> str:
         if verdict.measure == 0:
-            return "the leader stayed the same"
+            return "the best configuration is the same"
         word = "within" if verdict.stable else "more than"
         limit = "ε" if verdict.bound is None else f"ε = {verdict.bound:.4g}"
-        return f"the earlier leader is now {verdict.measure:.4g} behind the best, {word} {limit}"
+        return (
+            f"the best configuration of the rung below is {verdict.measure:.4g} worse than the "
+            f"best here, {word} {limit}"
+        )

@@ -36,7 +36,7 @@ class Noise(SoftRanking):
     def covers(
         self,
         moved: float,
-        standing: Standing,  # noqa: ARG002 - the noise knows the curves
+        standing: Standing,  # noqa: ARG002 - ε comes from the curves
         noise: NoiseEstimate,
     ) -> tuple[bool, float | None]:
         return noise.covers(moved)

@@ -42,9 +42,9 @@ class RBO(Ranking):
         n = standing.size
         if n == 0:
             return Verdict(stable=True, measure=1.0, bound=self.t)
-        # A configuration is in both prefixes from the deeper of its two places on.
-        deeper = np.maximum(np.argsort(standing.order), np.argsort(standing.order_below))
-        overlap = np.cumsum(np.bincount(deeper, minlength=n)) / np.arange(1, n + 1)
+        # A configuration is in both prefixes from the later of its two places on.
+        later = np.maximum(np.argsort(standing.order), np.argsort(standing.order_below))
+        overlap = np.cumsum(np.bincount(later, minlength=n)) / np.arange(1, n + 1)
         value = float((rank_weights(self.p, n) * overlap).sum())
         # The weights add up to 1 only to rounding; equal rankings must reach t = 1.
         return Verdict(value >= self.t - 1e-12, value, self.t)

@@ -1,4 +1,4 @@
-"""Reciprocal rank regret: what would it cost to have believed the rung below?"""
+"""Reciprocal rank regret: what would it cost to rank as the rung below does?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rungwise.validation import real, set_frozen
 
 @dataclass(frozen=True, slots=True)
 class Regret(Ranking):
-    """What both kinds of regret share: the weights, the threshold, the test."""
+    """Base of both kinds of regret: the weights, the threshold, the test."""
 
     p: float = 1.0
     t: float = 0.05
@@ -28,7 +28,7 @@ class Regret(Ranking):
 
     def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:  # noqa: ARG002 - no noise here
         value = weighted_regret(standing, self.p, absolute=self.absolute)
-        # A regret of exactly t is stable, whatever the rounding of its sum.
+        # A regret of exactly t is stable, however its sum was rounded.
         return Verdict(value <= self.t + 1e-12, value, self.t)
 
     def explain(self, verdict: Verdict) -> str:
@@ -72,20 +72,20 @@ class ARRR(Regret):
 def weighted_regret(standing: Standing, p: float, *, absolute: bool) -> float:
     """Σ wᵢ (f′ᵢ − fᵢ) / |fᵢ|, or with |f′ᵢ − fᵢ|.
 
-    Losses serve both goals: a maximised metric is −loss, so (f − f′) / |f| is the same number.
-    A configuration that diverged in rung K costs +inf wherever rung K−1 had it before one that
+    Losses work for both goals: a maximised metric is −loss, so (f − f′) / |f| is the same number.
+    A configuration that diverged in rung K costs +inf if rung K−1 ranked it before one that
     did not.
     """
-    mine, theirs = standing.top, standing.top_in_below_order
-    differ = mine != theirs
+    own, other = standing.top, standing.top_in_below_order
+    differ = own != other
     if not differ.any():
         return 0.0
-    weights = rank_weights(p, mine.size)
+    weights = rank_weights(p, own.size)
     counted = differ & (weights > 0)
-    weights, mine, theirs = weights[counted], mine[counted], theirs[counted]
-    if np.isinf(theirs[np.isfinite(mine)]).any():
+    weights, own, other = weights[counted], own[counted], other[counted]
+    if np.isinf(other[np.isfinite(own)]).any():
         return math.inf
     # A score of 0 makes a relative regret infinite; two of opposite sign make it NaN: unstable.
     with np.errstate(divide="ignore", invalid="ignore"):
-        gap = np.abs(theirs - mine) if absolute else theirs - mine
-        return float((weights * (gap / np.abs(mine))).sum())
+        gap = np.abs(other - own) if absolute else other - own
+        return float((weights * (gap / np.abs(own))).sum())

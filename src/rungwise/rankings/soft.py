@@ -2,8 +2,8 @@
 
 Law of this file: one test, ``displacement ≤ ε``, which is the paper's list-of-lists test. Sort the
 configurations of rung K by their loss there, c₁, c₂, …, and by their loss in rung K−1, p₁, p₂, …;
-the paper asks for every i whether cᵢ is in {c : |f_{K−1}(pᵢ) − f_{K−1}(c)| ≤ ε}, that is, whether
-|f_{K−1}(cᵢ) − f_{K−1}(pᵢ)| ≤ ε, but for rounding. The classes differ only in where ε comes from.
+the paper tests for every i whether cᵢ is in {c : |f_{K−1}(pᵢ) − f_{K−1}(c)| ≤ ε}, that is, whether
+|f_{K−1}(cᵢ) − f_{K−1}(pᵢ)| ≤ ε, up to rounding. The classes differ only in where ε comes from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, forgiven
+from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, discount_rounding
 from rungwise.rankings.standing import Floats, Standing
 from rungwise.validation import real, set_frozen
 
@@ -29,19 +29,19 @@ class SoftRanking(Ranking):
     def covers(
         self, moved: float, standing: Standing, noise: NoiseEstimate
     ) -> tuple[bool, float | None]:
-        """Whether ε is at least as large as the ranking moved, and ε unless it is too dear."""
+        """Whether the ranking moved by at most ε, and ε unless it is too expensive to compute."""
 
     def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:
         moved = standing.displacement()
         if moved == 0:
-            # Stable whatever ε is, so nobody has to work it out.
+            # Stable for every ε, so ε is not computed.
             return Verdict(stable=True, measure=0.0)
-        stable, epsilon = self.covers(forgiven(moved), standing, noise)
+        stable, epsilon = self.covers(discount_rounding(moved), standing, noise)
         return Verdict(stable, moved, epsilon, epsilon)
 
     def explain(self, verdict: Verdict) -> str:
         if verdict.measure == 0:
-            return "no configuration changed place"
+            return "no configuration changed its place"
         word = "within" if verdict.stable else "more than"
         limit = "ε" if verdict.bound is None else f"ε = {verdict.bound:.4g}"
         return f"the ranking moved by {verdict.measure:.4g}, {word} {limit}"
@@ -158,7 +158,7 @@ class SoftMedian(SpreadRanking):
         losses = _finite(standing.below)
         pairs = losses.size * (losses.size - 1) // 2
         if losses.size > _FEW:
-            # Listing all pairs is dear; counting those closer than the move mostly settles it.
+            # Listing all pairs is expensive; counting those closer than the move is mostly enough.
             closer = _pairs_closer_than(moved, losses)
             if closer <= (pairs - 1) // 2:
                 return True, None
@@ -177,14 +177,14 @@ def _finite(ascending: Floats) -> Floats:
 
 
 _FEW = 128
-"""Up to so many configurations, all pairs are simply listed."""
+"""Up to this number of configurations, all pairs are listed."""
 
 
 def _pairs_closer_than(gap: float, ascending: Floats) -> int:
-    """How many pairs have a distance below the gap, by one binary search a configuration."""
+    """How many pairs have a distance below the gap, by one binary search per configuration."""
     n = ascending.size
     ends = np.searchsorted(ascending, ascending + gap)
-    # The sum above is rounded and the distances are too: put the ends where the distances say.
+    # The sum above is rounded and so are the distances: move the ends to where the distances are.
     places = np.arange(n)
     while (low := (ends < n) & (ascending[np.minimum(ends, n - 1)] - ascending < gap)).any():
         ends = ends + low

@@ -1,4 +1,4 @@
-"""How the configurations of the top rung stand there and one rung below."""
+"""The configurations of the top rung, ranked there and one rung below."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Standing:
 
     @classmethod
     def of(cls, top: ArrayLike, below: ArrayLike, *, goal: Goal = "min") -> Standing:
-        """The standing of plain arrays of metric values, one entry a configuration.
+        """The standing of plain arrays of metric values, one entry per configuration.
 
         Args:
             top: the values in rung K.
@@ -48,7 +48,7 @@ class Standing:
             raise InvalidArgumentError(
                 "below",
                 Words(f"of length {lower.size}"),
-                f"it must be as long as top, {upper.size}",
+                f"it must be as long as top: {upper.size} values",
             )
         upper, lower = (np.where(np.isfinite(x), x, math.inf) for x in (upper, lower))
         standing = cls()
@@ -113,7 +113,7 @@ class Standing:
             return 0.0
         a, b = self.below_in_top_order, self.below
         # Ascending: an infinite loss is at the end. Losses so large that a difference overflows
-        # are as good as infinite.
+        # are treated as infinite.
         if self._keys_below[-1][0] > _HUGE or self._keys_below[0][0] < -_HUGE:
             with np.errstate(over="ignore"):
                 moved = a != b

@@ -1,4 +1,4 @@
-"""Schedulers: who is trained next, and how far."""
+"""Schedulers: which trial is trained next, and how far."""
 
 from rungwise.schedulers.baselines import FixedResource, RandomSearch
 from rungwise.schedulers.presets import (

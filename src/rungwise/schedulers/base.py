@@ -19,8 +19,8 @@ class UnderCeiling:
 
     Args:
         ladder: where the rungs are.
-        ceiling: how high trials may climb at the moment.
-        cut: which part of a rung may go on.
+        ceiling: the highest rung that trials may reach now.
+        cut: which part of a rung may continue.
     """
 
     def __init__(self, ladder: Ladder, *, ceiling: CeilingOver, cut: Cut) -> None:
@@ -54,7 +54,7 @@ class UnderCeiling:
 
 
 class ToTheMaximum:
-    """No ceiling but the ladder's end.
+    """A fixed ceiling: the last rung of the ladder.
 
     Args:
         ladder: where the rungs are.

@@ -37,10 +37,10 @@ class FixedResource:
         return self.resource
 
     def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
-        """A ladder of one rung: whoever reaches it is done."""
+        """A ladder of one rung: a trial that reaches it is done."""
         return _one_rung(self.resource)
 
-    def limited_to(self, max_resource: int) -> FixedResource:  # noqa: ARG002 - it has its own
+    def limited_to(self, max_resource: int) -> FixedResource:  # noqa: ARG002 - has its own limit
         """Itself: its resource is given."""
         return self
 
@@ -62,7 +62,7 @@ class RandomSearch:
             set_frozen(self, max_resource=whole("max_resource", self.max_resource, at_least=1))
 
     def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
-        """A ladder of one rung: whoever reaches it is done."""
+        """A ladder of one rung: a trial that reaches it is done."""
         if self.max_resource is None:
             raise InvalidArgumentError("max_resource", None, "RandomSearch needs a maximum")
         return _one_rung(self.max_resource)

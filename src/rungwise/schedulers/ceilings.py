@@ -1,6 +1,6 @@
-"""Ceilings: how high trials may climb at the moment.
+"""Ceilings: the highest rung that trials may reach now.
 
-ASHA's ceiling is fixed; PASHA's is progressive: that is the whole difference between the two.
+ASHA's ceiling is fixed; PASHA's is progressive: that is the only difference between the two.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Ceiling(Protocol):
 
     @property
     def epsilons(self) -> Trace:
-        """[(number of reports so far, ε), …] as checks asked for it."""
+        """[(number of reports so far, ε), …] for the checks that used ε."""
         ...
 
     def explain(self) -> str:
-        """Why it stands where it stands, as a clause for a person."""
+        """Why the ceiling is where it is, as a clause of a message."""
         ...
 
 
@@ -69,17 +69,16 @@ class Progressive:
 
     It starts at rung K = 1. When the criterion finds rungs K and K−1 to disagree, K grows by one,
     never past the last rung (paper, Algorithm 1, lines 13–17); there nothing is left to decide
-    and nothing is computed any more.
+    and nothing more is computed.
 
-    Where reports are sparser than rungs, a trial enters rungs K−1 and K with one and the same
-    report. That is no evidence of a stable ranking; as long as there is no other evidence the
-    ceiling rises as well.
+    If reports are sparser than rungs, a trial enters rungs K−1 and K with the same report. That is
+    no evidence of a stable ranking; while there is no other evidence, the ceiling rises as well.
 
     Args:
         ladder: the ladder.
         rungs: the rungs on it, kept by the scheduler.
         ranking: the criterion.
-        check: when it is asked: ``"rung"``: when a trial arrives in rung K (the paper);
+        check: when it is checked: ``"rung"``: when a trial arrives in rung K (the paper);
             ``"report"``: after every report (the authors' code).
     """
 
@@ -119,17 +118,22 @@ class Progressive:
         level = self._ladder.levels[self.rung]
         if len(self.levels) == 1 and self.rung == self._top:
             return f"the ceiling is the maximum, {level}, from the start"
-        if self.rung == self._top:
-            return f"the ceiling rose to the maximum, {level}, because before that {self._reason}"
-        n = self._standing.size
-        if self._verdict is None:
-            if len(self.levels) == 1:
-                return f"the ceiling is still at {level}, where no trial has been compared yet"
-            return f"the ceiling rose to {level} because before that {self._reason}"
         below = self._ladder.levels[self.rung - 1]
-        alike = f"{n} trial that got there stands" if n == 1 else f"{n} trials that got there rank"
+        if self.rung == self._top or (self._verdict is None and len(self.levels) > 1):
+            reached = f"the maximum, {level}," if self.rung == self._top else str(level)
+            return (
+                f"the ceiling rose to {reached} because the ranking at {below} was not found to be "
+                f"stable: {self._reason}"
+            )
+        if self._verdict is None:
+            return f"the ceiling is still at {level}, where no trials have been compared yet"
+        n = self._standing.size
+        if n == 1:
+            return f"the ceiling is at {level} because only 1 trial reached it, too few to compare"
         reason = self._ranking.explain(self._verdict)
-        return f"the ceiling stands at {level} because the {alike} as at {below}: {reason}"
+        return (
+            f"the ceiling is at {level} because its {n} trials are ranked as at {below}: {reason}"
+        )
 
     def _arrive(self, trial: Trial) -> None:
         """Take a trial in rung K into account."""
@@ -141,7 +145,7 @@ class Progressive:
             self._standing.add(trial.id, upper.losses[trial.id], lower.losses[trial.id])
 
     def _check(self) -> None:
-        """Ask the criterion; raise the ceiling by one rung if the ranking is not stable."""
+        """Apply the criterion; raise the ceiling by one rung if the ranking is not stable."""
         self._changed = False
         if self._standing.size:
             verdict = self._verdict = self._ranking.judge(self._standing, self._noise)
@@ -150,7 +154,7 @@ class Progressive:
                 return
             self._reason = self._ranking.explain(verdict)
         elif self._trials:
-            self._reason = "no trial reported between the two top rungs"
+            self._reason = "no trial reported between it and the rung below"
         else:
             return
         self._raise()
@@ -166,17 +170,17 @@ class Progressive:
             self.epsilons.append((self._reports, epsilon))
 
     def _compare(self) -> None:
-        """Look at rungs K and K−1 from now on."""
-        met, self._trials = self._trials, {}
+        """Compare rungs K and K−1 from now on."""
+        arrived, self._trials = self._trials, {}
         self._standing = Standing()
         self._verdict = None
         self._changed = False
         if self.rung == 0:
             return
         # With sparse reports a trial may have passed the new top rung before it counted.
-        for trial in met.values():
+        for trial in arrived.values():
             if trial.rung >= self.rung:
                 self._arrive(trial)
         if self._crossings is not None:
             floor, cap = self._ladder.levels[self.rung - 1], self._ladder.levels[self.rung]
-            self._crossings.watch(floor, cap, met.values())
+            self._crossings.watch(floor, cap, arrived.values())

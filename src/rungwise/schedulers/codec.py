@@ -1,7 +1,7 @@
 """Recipes as plain JSON: ``{"type": "PASHA", …}``, without loss; and rankings and searchers.
 
-One of your own joins in when it is a dataclass of plain JSON, rankings, recipes and searchers and
-is given to :func:`recipe_from_json` among ``types``.
+A class of your own can be stored too: it must be a dataclass whose fields are plain JSON,
+rankings, recipes or searchers, and be passed to :func:`recipe_from_json` in ``types``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def recipe_to_json(value: Any) -> dict[str, Any]:
 
 
 def list_recipe_types(value: Any) -> tuple[type, ...]:
-    """The kinds that :func:`recipe_from_json` must know: a recipe's own and those within."""
+    """The classes that :func:`recipe_from_json` must know: a recipe's own and those within."""
     if not is_dataclass(value) or isinstance(value, type):
         return ()
     within = (getattr(value, field.name) for field in fields(value))
@@ -47,7 +47,7 @@ def recipe_from_json(document: Mapping[str, Any], *, types: Iterable[type] = ())
 
     Args:
         document: the dict.
-        types: kinds beyond the recipes and rankings of rungwise.
+        types: classes beyond the recipes and rankings of rungwise.
     """
     return _from_json(document, {kind.__name__: kind for kind in (*RECIPES, *RANKINGS, *types)})
 
@@ -57,7 +57,7 @@ def _from_json(document: Any, known: Mapping[str, type]) -> object:
     if not isinstance(name, str) or name not in known:
         raise SchemaError(f"type is {name!r}, but must be one of {sorted(known)}.")
     kind: Any = known[name]
-    # What a later version has added has a default, by which studies begun before went.
+    # A field that a later version added has a default: how studies behaved before it existed.
     given = check_fields(kind, set(document) - {"type"}, defaults=True)
     items = {key: document[key] for key in given}
     return kind(

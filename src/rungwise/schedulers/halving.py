@@ -1,4 +1,4 @@
-"""Synchronous successive halving: a whole rung is awaited before anyone goes up."""
+"""Synchronous successive halving: a rung must be complete before any trial is promoted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rungwise.schedulers.base import ToTheMaximum
 
 
 class Halving(ToTheMaximum):
-    """One bracket: ``size`` configurations start, the best ⌊n/η⌋ of each full rung go on.
+    """One bracket: ``size`` configurations start, the best ⌊n/η⌋ of each full rung continue.
 
     Args:
         ladder: where the rungs are.
@@ -35,12 +35,12 @@ class Halving(ToTheMaximum):
         self._sent = 0  # trials sent to the current rung
         self._trials: dict[int, Trial] = {}
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
-        self._closed = False  # nobody else will be sent to the current rung
+        self._closed = False  # no further trial will be sent to the current rung
         self._away: set[int] = set()  # sent, and not back yet
 
     @property
     def is_over(self) -> bool:
-        """Whether the bracket will never have another job."""
+        """Whether the bracket will have no further job."""
         return self._closed and not self._queue and not self._away
 
     def next_move(self, *, may_draw: bool) -> Move | None:
@@ -70,17 +70,17 @@ class Halving(ToTheMaximum):
         return STOP if trial.rung == self.ladder.top else PAUSE
 
     def released(self, trial: Trial) -> None:
-        self._back(trial)
+        self._take_back(trial)
 
     def dropped(self, trial: Trial) -> None:
         self._enter(trial, math.inf)
-        self._back(trial)
+        self._take_back(trial)
 
     def _enter(self, trial: Trial, loss: float) -> None:
         trial.rung = self._rung
         self.rungs[trial.rung].enter(trial.id, loss)
 
-    def _back(self, trial: Trial) -> None:
+    def _take_back(self, trial: Trial) -> None:
         self._away.discard(trial.id)
         self._advance()
 
@@ -89,7 +89,7 @@ class Halving(ToTheMaximum):
         self._advance()
 
     def _advance(self) -> None:
-        """When everyone sent to the rung is back, its best go to the next one."""
+        """When all trials sent to the rung are back, its best go to the next one."""
         while self._closed and not self._away and not self._queue and self._rung < self.ladder.top:
             rung = self.rungs[self._rung]
             best = rung.ranked()[: len(rung) // self.ladder.eta]
@@ -102,7 +102,7 @@ class Halving(ToTheMaximum):
             self._closed = not self._queue
 
     def _send(self, trial: Trial) -> None:
-        """To the current rung, unless a sparse report went beyond its level already."""
+        """Send a trial to the current rung, unless a report was already beyond its level."""
         level = self.ladder.levels[self._rung]
         if trial.resource < level:
             self._queue.append(trial.id)
@@ -110,5 +110,5 @@ class Halving(ToTheMaximum):
             self._enter(trial, trial.losses[bisect_left(trial.resources, level)])
 
     def explain(self) -> str:
-        best = f"the best ⌊n/{self.ladder.eta}⌋ of each full rung went on"
+        best = f"the best ⌊n/{self.ladder.eta}⌋ of each full rung were promoted"
         return f"{best}, and the last rung was {self.ladder.levels[self._rung]}"

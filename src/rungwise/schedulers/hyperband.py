@@ -1,8 +1,8 @@
 """Hyperband: several brackets of successive halving that start at different rungs.
 
 Bracket s of s_max = the ladder's top starts ⌈(s_max + 1) / (s + 1) · η^s⌉ configurations at rung
-s_max − s (Li et al. 2018, Algorithm 1): from many configurations trained briefly at first to few
-that are trained fully at once.
+s_max − s (Li et al. 2018, Algorithm 1): from many configurations that are trained briefly at first
+to few that are trained fully from the start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def bracket_sizes(ladder: Ladder) -> tuple[int, ...]:
 
 
 class _Brackets(ToTheMaximum, Generic[B]):
-    """Brackets that each look after their own trials."""
+    """Brackets that each manage their own trials."""
 
     brackets: list[B]
 
@@ -45,9 +45,9 @@ class _Brackets(ToTheMaximum, Generic[B]):
 
 
 class SyncBrackets(_Brackets[Halving]):
-    """Synchronous Hyperband: bracket after bracket, over and over until the study ends.
+    """Synchronous Hyperband: bracket after bracket, in cycles until the study ends.
 
-    A bracket that has to wait for a rung lets the next one begin, so that no worker idles.
+    While a bracket waits for a rung, the next one begins, so that no worker is idle.
 
     Args:
         ladder: where the rungs are.
@@ -57,7 +57,7 @@ class SyncBrackets(_Brackets[Halving]):
         super().__init__(ladder)
         self.brackets = []
         self._sizes = bracket_sizes(ladder)
-        self._live: list[Halving] = []  # those that are not over: few, however many there were
+        self._live: list[Halving] = []  # those that are not over: always few
 
     def next_move(self, *, may_draw: bool) -> Move | None:
         self._live = [bracket for bracket in self._live if not bracket.is_over]
@@ -85,15 +85,15 @@ class SyncBrackets(_Brackets[Halving]):
         n = len(self.brackets)
         return (
             f"{n} bracket{'s' * (n != 1)} of successive halving began, each with the maximum "
-            f"{self.ladder.max_resource}"
+            f"resource {self.ladder.max_resource}"
         )
 
 
 class AsyncBrackets(_Brackets[Promotion]):
-    """Asynchronous Hyperband: each bracket is an ASHA of its own over part of the ladder.
+    """Asynchronous Hyperband: each bracket is a separate ASHA over part of the ladder.
 
     A new configuration goes to the bracket that is furthest behind its share of Hyperband's
-    numbers, without drawing lots.
+    numbers; nothing is drawn at random.
 
     Args:
         ladder: where the rungs are.
@@ -128,6 +128,6 @@ class AsyncBrackets(_Brackets[Promotion]):
     def explain(self) -> str:
         n = len(self.brackets)
         return (
-            f"{n} bracket{'s' * (n != 1)} ran side by side, each with the maximum "
+            f"{n} bracket{'s' * (n != 1)} ran in parallel, each with the maximum resource "
             f"{self.ladder.max_resource}"
         )

@@ -1,4 +1,4 @@
-"""The schedulers by name: recipes that put the parts together.
+"""The schedulers by name: recipes that combine the parts.
 
 Each is a frozen value: it can be reused for many studies, compared, and written to JSON.
 """
@@ -30,7 +30,7 @@ L = TypeVar("L", bound="OnLadder")
 
 @dataclass(frozen=True, slots=True)
 class OnLadder:
-    """What recipes over a ladder of rungs share."""
+    """Base of the recipes that use a ladder of rungs."""
 
     min_resource: int = 1
     max_resource: int | None = None
@@ -52,9 +52,9 @@ class OnLadder:
         return replace(self, max_resource=max_resource)
 
     def ending_ladder(self) -> Ladder:
-        """The rung levels of a scheduler that cannot do without a maximum."""
+        """The rung levels of a scheduler that needs a maximum."""
         if self.max_resource is None:
-            rule = f"{type(self).__name__} needs a maximum (PASHA does without one)"
+            rule = f"{type(self).__name__} needs a maximum (PASHA does not)"
             raise InvalidArgumentError("max_resource", None, rule)
         return self.ladder
 
@@ -64,16 +64,16 @@ class PASHA(OnLadder):
     """Progressive ASHA: the ceiling rises only while the ranking of configurations is unstable.
 
     Args:
-        min_resource: r, the least training after which configurations can be told apart.
+        min_resource: r, the smallest resource at which configurations can be compared.
         max_resource: R, the safety net; without it the ladder is open-ended.
-        eta: η, the reduction factor; one in η trials of a rung goes on.
+        eta: η, the reduction factor; one in η trials of a rung continues.
         ranking: the criterion for "stable", or its name; the paper's by default.
         promote: ``"floor"``: the best ⌊n/η⌋ of a rung may be promoted; ``"quantile"``: losses up
             to the 1/η quantile, as in the authors' code.
         check: ``"rung"``: compare rankings when a trial arrives in the top rung;
             ``"report"``: after every report, as in the authors' code.
         variant: ``"promotion"`` pauses trials at rungs and promotes the best later;
-            ``"stopping"`` lets them run on or stops them, for hosts that cannot pause.
+            ``"stopping"`` lets them continue or stops them, for systems that cannot pause.
 
     Example:
         >>> PASHA(max_resource=200).ladder.levels
@@ -107,9 +107,9 @@ class ASHA(OnLadder):
     """Asynchronous successive halving with a fixed maximum of training.
 
     Args:
-        min_resource: r, the least training after which configurations can be told apart.
+        min_resource: r, the smallest resource at which configurations can be compared.
         max_resource: R, the training of the best ones.
-        eta: η, the reduction factor; one in η trials of a rung goes on.
+        eta: η, the reduction factor; one in η trials of a rung continues.
         promote: see :class:`PASHA`.
         variant: see :class:`PASHA`.
 
@@ -131,12 +131,12 @@ class ASHA(OnLadder):
 
 @dataclass(frozen=True, slots=True)
 class SuccessiveHalving(OnLadder):
-    """Synchronous successive halving: a whole rung is awaited before its best go on.
+    """Synchronous successive halving: a rung must be complete before its best are promoted.
 
     Args:
         min_resource: r, the training of the first rung.
         max_resource: R, the training of the last.
-        eta: η; the best ⌊n/η⌋ of a rung go on.
+        eta: η; the best ⌊n/η⌋ of a rung are promoted.
         size: how many configurations start; all the trials of the study by default.
 
     Reference:
@@ -156,7 +156,7 @@ class SuccessiveHalving(OnLadder):
         """A fresh scheduler for one study."""
         size = self.size if self.size is not None else trials
         if size is None:
-            rule = "successive halving waits for a whole rung: give size, or trials to the study"
+            rule = "successive halving waits for a full rung: give size, or trials of the study"
             raise InvalidArgumentError("size", None, rule)
         return Halving(self.ending_ladder(), size=size)
 
@@ -181,7 +181,7 @@ class Hyperband(OnLadder):
 
 @dataclass(frozen=True, slots=True)
 class AsyncHyperband(OnLadder):
-    """Asynchronous Hyperband: brackets of ASHA that start at different rungs, side by side.
+    """Asynchronous Hyperband: brackets of ASHA that start at different rungs, in parallel.
 
     Args:
         min_resource: r, the training of the lowest rung.
@@ -222,5 +222,5 @@ def _promotion_cut(promote: Promote, eta: int) -> Cut:
 
 
 def _stopping_cut(promote: Promote, eta: int) -> Cut:
-    # The first trial at a rung has nobody to be worse than: it runs on.
+    # The first trial at a rung cannot be worse than another one: it continues.
     return FloorCut(eta, at_least=1) if promote == "floor" else QuantileCut(eta, at_least=1)

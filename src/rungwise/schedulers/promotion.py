@@ -19,7 +19,7 @@ class Promotion(UnderCeiling):
 
     Args:
         ladder: where the rungs are.
-        ceiling: how high trials may climb at the moment.
+        ceiling: the highest rung that trials may reach now.
         cut: which part of a rung may be promoted.
     """
 
@@ -39,7 +39,7 @@ class Promotion(UnderCeiling):
         return STOP if trial.rung == self._top else PAUSE
 
     def released(self, trial: Trial) -> None:
-        # A trial paused between rungs (the study ended) waits for nothing.
+        # A trial that was paused between rungs (the study ended) does not wait for promotion.
         if trial.resource >= trial.until and trial.rung < self._top:
             self.rungs[trial.rung].offer(trial.id)
 

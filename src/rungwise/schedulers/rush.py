@@ -1,4 +1,4 @@
-"""RUSH: what was best on an earlier task sets the bar for everything new."""
+"""RUSH: the best configurations of an earlier task set a bar for all others."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class Rush:
     """Any scheduler, with a bar that earlier winners set.
 
     The first ``priors`` configurations of the study are known to be good, for example the leaders
-    of an earlier study on a similar task (:func:`rungwise.leaders`). Any other goes on beyond a
-    rung only if it is at least as good there as the best of them has been at that very level so
-    far; where no prior has been yet there is no bar. The priors themselves follow the scheduler.
+    of an earlier study on a similar task (:func:`rungwise.leaders`). Any other continues beyond a
+    rung only if it is at least as good there as the best of them has been at the same level so
+    far; at a level that no prior has reached there is no bar. The priors themselves follow the
+    scheduler.
 
     Args:
-        scheduler: who is trained next, under the bar; :class:`PASHA` by default.
+        scheduler: decides what is trained next, under the bar; :class:`PASHA` by default.
         priors: how many configurations, the first ones of the study, set the bar.
 
     Example:
@@ -35,7 +36,7 @@ class Rush:
 
     Reference:
         Zappella, Salinas and Archambeau, A Resource-efficient Method for Repeated HPO and NAS
-        Problems (2021). There the bar stands in ASHA; here in any scheduler.
+        Problems (2021). There the bar is part of ASHA; here of any scheduler.
     """
 
     words: ClassVar[tuple[str, ...]] = ()
@@ -54,12 +55,12 @@ class Rush:
 
     @property
     def min_resource(self) -> int:
-        """Where the scheduler's ladder begins; 1 where it has none."""
+        """Where the scheduler's ladder begins; 1 if it has none."""
         return int(getattr(self.scheduler, "min_resource", 1))
 
     @property
     def eta(self) -> int:
-        """η of the scheduler; 3, the usual one, where it has none."""
+        """η of the scheduler; 3, the usual one, if it has none."""
         return int(getattr(self.scheduler, "eta", 3))
 
     def build(self, *, trials: int | None) -> Scheduler:
@@ -74,9 +75,9 @@ class Rush:
 class Barred:
     """A scheduler whose promotions must clear the bar.
 
-    The bar is looked at when a trial is about to go on: when it is promoted, or, where trials run
-    on, when it arrives at a rung; who fails to clear it once is out for good. It falls only when a
-    prior fails.
+    The bar is checked when a trial is about to continue: when it is promoted, or, if trials are
+    not paused, when it arrives at a rung. A trial that does not clear it once is not trained
+    further. The bar gets lower only when a prior fails.
 
     Args:
         inner: the scheduler under the bar.
@@ -133,37 +134,41 @@ class Barred:
 
     @property
     def ladder(self) -> Ladder | None:
-        """Where the rungs are, as far as the inner scheduler says; views look for it."""
+        """Where the rungs are, if the inner scheduler has a ladder; views read it."""
         found: Ladder | None = getattr(self._inner, "ladder", None)
         return found
 
     @property
     def brackets(self) -> Sequence[Any] | None:
-        """The brackets of the inner scheduler, if it has any; views look for them."""
+        """The brackets of the inner scheduler, if it has any; views read them."""
         found: Sequence[Any] | None = getattr(self._inner, "brackets", None)
         return found
 
     def explain(self) -> str:
-        told = self._inner.explain()
+        inner = self._inner.explain()
         if not self._priors:
-            return told
-        prior = "the prior one" if self._priors == 1 else f"the best of {self._priors} prior ones"
+            return inner
         if not self._held:
-            return f"{told}; no other configuration was held back by {prior}"
+            return f"{inner}; no configuration was stopped by the bar of the prior configurations"
         n = self._held
-        were = f"{n} configuration{'s' * (n != 1)}"
+        were = f"{n} configurations were" if n != 1 else "1 configuration was"
+        prior = (
+            "the prior configuration"
+            if self._priors == 1
+            else f"the best of {self._priors} prior configurations"
+        )
         return (
-            f"{told}; {were} went no further, up to {self._highest}, because {prior} had done "
-            f"better at that level"
+            f"{inner}; {were} not trained further, at levels up to {self._highest}, "
+            f"because {prior} had been better at the same level"
         )
 
     def _clears(self, trial: Trial) -> bool:
-        """Whether a trial is as good where it stands as the best prior has been there so far."""
+        """Whether a trial is as good at its level as the best prior has been there so far."""
         if trial.id < self._priors:
             return True
         level = self._level(trial)
         others = (self._trials.get(number) for number in range(self._priors))
-        # What failed is no winner to be beaten.
+        # A prior that failed sets no bar.
         sound = (other for other in others if other is not None and not other.failed)
         bar = min((_loss_at(other, level) for other in sound), default=math.inf)
         return _loss_at(trial, level) <= bar
@@ -176,10 +181,10 @@ class Barred:
         return levels[reached - 1] if reached else 0
 
     def _refuse(self, trial: Trial) -> None:
-        """A promotion that is not to be: for the inner scheduler the trial never gets there."""
+        """Refuse a promotion: for the inner scheduler the trial never gets there."""
         rung = trial.rung
-        # Who waits for a whole rung must not wait for this one; ASHA's kin take no notice, since
-        # the trial has reached all it was ever sent for.
+        # A scheduler that waits for a full rung must not wait for this trial; ASHA and PASHA
+        # ignore the call, since the trial has reached every level it was sent to.
         self._inner.dropped(trial)
         trial.rung = rung
         self._note(trial)
@@ -190,6 +195,6 @@ class Barred:
 
 
 def _loss_at(trial: Trial, level: float) -> float:
-    """The loss that counts at a level: the first report at or beyond it; inf without one."""
+    """The loss at a level: that of the first report at or beyond it; inf if there is none."""
     place = bisect_left(trial.resources, level)
     return trial.losses[place] if place < len(trial.losses) else math.inf

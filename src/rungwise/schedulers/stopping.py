@@ -1,7 +1,7 @@
-"""Stopping: run on, and stop at a rung that shows a trial not to be among the best.
+"""Stopping: a trial runs until a rung shows that it is not among the best.
 
-For hosts that cannot pause. A trial stopped at the ceiling does not come back when the ceiling
-rises; the raise serves trials that arrive later.
+For systems that cannot pause. A trial stopped at the ceiling does not come back when the ceiling
+rises; only trials that arrive later go further.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rungwise.schedulers.base import UnderCeiling
 class Stopping(UnderCeiling):
     """Asynchronous successive halving without pauses.
 
-    At a rung a trial runs on while it is in the best part of those that reached it so far, and
-    while the rung is below the ceiling as it stood when the trial arrived.
+    At a rung a trial continues if it is in the best part of those that have reached it so far, and
+    if the rung is below the ceiling as it was when the trial arrived.
 
     Args:
         ladder: where the rungs are.
-        ceiling: how high trials may climb at the moment.
-        cut: which part of a rung may run on (of at least one trial).
+        ceiling: the highest rung that trials may reach now.
+        cut: which part of a rung may continue (at least one trial).
     """
 
     def next_move(self, *, may_draw: bool) -> Move | None:
@@ -35,19 +35,19 @@ class Stopping(UnderCeiling):
             self.ceiling.reported(trial, arrived=False)
             return CONTINUE
         highest = self.ceiling.rung
-        runs_on = True
+        continues = True
         while trial.rung < top and levels[trial.rung + 1] <= resource:
             trial.rung += 1
             rung = self.rungs[trial.rung]
             rung.enter(trial.id, loss)
-            runs_on = runs_on and rung.includes(trial.id)
+            continues = continues and rung.includes(trial.id)
         self.ceiling.reported(trial, arrived=True)
-        return CONTINUE if runs_on and trial.rung < highest else STOP
+        return CONTINUE if continues and trial.rung < highest else STOP
 
     def released(self, trial: Trial) -> None:
         """A stopped trial is done."""
 
     def dropped(self, trial: Trial) -> None:
-        # It was heading for the next rung, wherever its job was to end.
+        # It ranks last at the next rung, wherever its job was to end.
         trial.rung += 1
         self.rungs[trial.rung].enter(trial.id, math.inf)

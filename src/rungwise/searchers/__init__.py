@@ -1,7 +1,7 @@
-"""Searchers: who proposes the next configuration.
+"""Searchers: they propose the next configuration.
 
-A searcher is an immutable value; all that it knows comes in as arguments. Nothing here does I/O
-or keeps random state of its own.
+A searcher is an immutable value; everything it knows comes in as arguments. Nothing here does I/O
+or keeps random state.
 """
 
 from rungwise.core.searcher import History, Observed, Searcher
@@ -15,9 +15,8 @@ from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.sobol import Sobol
 
 TPE = KDE
-"""Its other name: densities of good and bad configurations are a tree-structured Parzen estimator.
-
-Study files know it as KDE.
+"""Another name of KDE: two densities, of good and of bad configurations, as in the tree-structured
+Parzen estimator. Study files store it as KDE.
 """
 
 __all__ = [

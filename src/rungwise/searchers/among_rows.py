@@ -1,4 +1,4 @@
-"""A search among the rows of a table, as the log of a simulated study names it."""
+"""A searcher on the rows of a table, as it is stored in the log of a simulated study."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rungwise.space import Space
 class AmongRows:
     """A searcher whose proposals are replaced by the nearest rows of a table.
 
-    :func:`rungwise.simulate` makes it, and replaces them. What was drawn depends on the table, so
-    a replay takes it from the log.
+    :func:`rungwise.simulate` creates it and replaces the proposals. What was drawn depends on the
+    table, so a replay takes it from the log.
 
     Args:
-        searcher: whose proposals they are.
+        searcher: makes the proposals.
     """
 
     words: ClassVar[tuple[str, ...]] = ()

@@ -16,13 +16,13 @@ WIDTHS = (0.02, 0.1, 0.3)
 """How far a number is moved, as a standard deviation in its range of 1."""
 
 NEAR = 0.05
-"""Closer than this share of its range two values of a parameter count as the same."""
+"""Two values of a parameter that are closer than this share of its range count as the same."""
 
 
-def fresh(
+def select_new(
     space: Space, history: History, configs: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Those that are different, and in a finite space not drawn before."""
+    """The configurations without repetitions and, in a finite space, without those drawn before."""
     found: dict[str, dict[str, Any]] = {}
     for config in configs:
         key = space.key(config)
@@ -31,12 +31,12 @@ def fresh(
     return list(found.values())
 
 
-def neighbour(
+def draw_neighbour(
     space: Space, config: Mapping[str, Any], rng: np.random.Generator
 ) -> dict[str, Any] | None:
     """The configuration with one parameter changed, and each other one rarely; None if forbidden.
 
-    A parameter that becomes active by that is drawn at random.
+    A parameter that becomes active by the change is drawn at random.
     """
     names = [p.name for p in space.parameters if p.name in config and p.domain.size != 1]
     if not names:
@@ -52,9 +52,10 @@ def neighbour(
             moved[name] = parameter.draw(rng)
         elif name == chosen or rng.random() < 0.1:
             domain = parameter.domain
-            loose = is_unordered(domain)
             moved[name] = (
-                domain.at(rng.random()) if loose else nudged(domain, config[name], width, rng)
+                domain.at(rng.random())
+                if is_unordered(domain)
+                else draw_near(domain, config[name], width, rng)
             )
         else:
             moved[name] = config[name]
@@ -64,25 +65,25 @@ def neighbour(
         return None
 
 
-def nudged(domain: Any, value: Any, width: float, rng: np.random.Generator) -> Any:
+def draw_near(domain: Any, value: Any, width: float, rng: np.random.Generator) -> Any:
     """A number or ordered option near another; the width is a deviation in a range of 1."""
-    # Reflected at the bounds, so that they are not hit more often than the rest.
+    # Reflected at the bounds, so that the bounds are not drawn more often than other values.
     place = abs((domain.place(value) + width * rng.standard_normal() + 1) % 2 - 1)
     return domain.at(min(place, 1 - 1e-12))
 
 
-def apart(
+def keep_apart(
     space: Space, ranked: Sequence[Any], waiting: Sequence[Mapping[str, Any]], count: int
 ) -> list[Any]:
-    """The first few that are no near-copies of what is under way; others only to fill up.
+    """The first candidates that are not almost equal to a running one; others only to fill up.
 
-    Where a model is sure of its optimum it would send every free worker there, to learn the same.
+    A model that is certain of its optimum would send every free worker there, to learn the same.
 
     Args:
         space: of the configurations.
         ranked: candidates, the best first.
-        waiting: what is under way and has told nothing yet.
-        count: how many are wanted.
+        waiting: configurations that are running and have no report yet.
+        count: how many to return.
     """
     found: list[Any] = []
     near: list[Any] = []

@@ -1,4 +1,4 @@
-"""Whether a searcher can work, before it is asked in the middle of a study."""
+"""Check that a searcher can work before a study depends on it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from rungwise.errors import MissingExtraError
 from rungwise.space import Space
 
 
-def is_there(module: str) -> bool:
-    """Whether a module can be imported, as far as can be seen without doing it."""
+def is_installed(module: str) -> bool:
+    """Whether a module can be found, without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):  # somebody forbids it, or it is half there
+    except (ImportError, ValueError):  # its import is blocked, or it is installed only in part
         return False
 
 
 def check_searcher(searcher: Any, space: Space) -> None:
-    """Raise what a searcher would raise later, also where priors of the space cannot be drawn.
+    """Raise now what a searcher would raise later, also where priors cannot be drawn.
 
-    Its class may say what it needs, ``needs = (module, …, extra)``: the modules that must be there,
-    and the extra of rungwise that brings them. A method ``check(space)`` may raise whatever else is
-    wrong. Searchers within it are checked as well.
+    Its class may declare what it needs, ``needs = (module, …, extra)``: the modules that must be
+    installed, and the extra of rungwise that installs them. A method ``check(space)`` may raise
+    for anything else that is wrong. Searchers in its fields are checked as well.
 
     Args:
         searcher: the searcher.
@@ -33,7 +33,7 @@ def check_searcher(searcher: Any, space: Space) -> None:
     if not space.drawable:
         raise MissingExtraError("drawing from a normal or beta prior", "configspace")
     needs = getattr(type(searcher), "needs", None)
-    if needs is not None and not all(map(is_there, needs[:-1])):
+    if needs is not None and not all(map(is_installed, needs[:-1])):
         raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[-1])
     check = getattr(searcher, "check", None)
     if callable(check):

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from rungwise.errors import MissingExtraError
-from rungwise.searchers.model_warnings import libraries_silent
+from rungwise.searchers.model_warnings import silence_libraries
 from rungwise.searchers.observations import Floats
 
 try:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they warn of each other
+        warnings.simplefilter("ignore")  # they warn about each other
         import torch
         from botorch.exceptions.errors import ModelFittingError
         from botorch.fit import fit_gpytorch_mll
@@ -26,15 +26,15 @@ except ImportError:
     raise MissingExtraError("the searcher GP", "bo") from None
 
 FAILURES = (ModelFittingError, RuntimeError, ValueError, ArithmeticError)
-"""What libraries raise when numbers are against them; torch's own errors are RuntimeErrors."""
+"""What the libraries raise on numerical problems; torch's own errors are RuntimeErrors."""
 
 STEPS = 30
-"""How many steps of L-BFGS a fit may take; more change the proposals little."""
+"""How many steps of L-BFGS a fit may take; more steps change the proposals little."""
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Matrices this small are slower on many threads, above all while workers train beside it."""
+def use_one_thread() -> Iterator[None]:
+    """Small matrices are slower on many threads, above all while workers train at the same time."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -59,16 +59,16 @@ class Gaussian:
         self._weights: Any = None
 
     @classmethod
-    def fitted(cls, inputs: Floats, scores: Floats) -> Gaussian:
+    def fit(cls, inputs: Floats, scores: Floats) -> Gaussian:
         """The most likely hyperparameters, under BoTorch's priors (Matérn 5/2, one scale each)."""
         x = torch.as_tensor(inputs, dtype=torch.float64)
         y = torch.as_tensor(scores, dtype=torch.float64).unsqueeze(-1)
         covariance = get_covar_module_with_dim_scaled_prior(
             ard_num_dims=x.shape[-1], use_rbf_kernel=False
         )
-        with libraries_silent():
-            # That the steps were not enough to converge is as it should be; the rest is the
-            # libraries' own business.
+        with silence_libraries():
+            # A warning that the steps were not enough to converge is expected; other warnings of
+            # the libraries do not concern the user.
             model = SingleTaskGP(x, y, covar_module=covariance, outcome_transform=None)
             likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
             fit_gpytorch_mll(
@@ -78,18 +78,18 @@ class Gaussian:
         noise = float(model.likelihood.noise.detach())
         return cls(model.covar_module, noise, float(model.mean_module.constant.detach()))
 
-    def seeing(self, inputs: Floats, scores: Floats) -> Gaussian:
+    def condition_on(self, inputs: Floats, scores: Floats) -> Gaussian:
         """The same process, given these observations."""
-        made = Gaussian(self._kernel, self._noise, self._constant)
+        process = Gaussian(self._kernel, self._noise, self._constant)
         x = torch.as_tensor(inputs, dtype=torch.float64)
         y = torch.as_tensor(scores, dtype=torch.float64) - self._constant
         with torch.no_grad():
             covariance = self._covariance(x, x)
             covariance.diagonal().add_(self._noise + 1e-8)
-            made._inputs = x
-            made._factor = torch.linalg.cholesky(covariance)
-            made._weights = torch.cholesky_solve(y.unsqueeze(-1), made._factor).squeeze(-1)
-        return made
+            process._inputs = x
+            process._factor = torch.linalg.cholesky(covariance)
+            process._weights = torch.cholesky_solve(y.unsqueeze(-1), process._factor).squeeze(-1)
+        return process
 
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the process itself (without noise) at these points."""

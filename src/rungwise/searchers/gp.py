@@ -2,8 +2,8 @@
 
 The paper's table 3 pairs PASHA and ASHA with MOBSTER (Klein et al., 2020): one Gaussian process
 over both, trained on the reports at the rungs, and the expected improvement at the resource where
-configurations compete. Here that is the highest rung with enough reports, up to the ceiling of the
-moment, so under PASHA it rises with it; or the ceiling itself, by extrapolation.
+configurations compete. Here that is the highest rung with enough reports, up to the current
+ceiling, so under PASHA it rises with the ceiling; or the ceiling itself, by extrapolation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from rungwise.core.searcher import History
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.candidates import apart, fresh, neighbour
+from rungwise.searchers.candidates import draw_neighbour, keep_apart, select_new
 from rungwise.searchers.model_warnings import warn_once
 from rungwise.searchers.observations import Features, Floats, Observations, gather
 from rungwise.searchers.random import RandomSearcher
@@ -23,28 +23,28 @@ from rungwise.space import Space
 from rungwise.validation import one_of, whole
 
 LEADERS = 8
-"""Around as many of the best configurations candidates are looked for."""
+"""Candidates are drawn around this number of the best configurations."""
 ROUNDS = 2
 """How often the best candidates are refined."""
 
 
 @dataclass(frozen=True, slots=True)
 class GP:
-    """Proposes what a Gaussian process expects to improve most on the best.
+    """Proposes the configuration with the largest expected improvement of a Gaussian process.
 
     Random at first. Everything it knows comes from the history, so the same history gives the same
-    proposal; the model is fitted anew every time, on few points, and then shown many.
+    proposal; the model is fitted again every time, on few points, and then conditioned on many.
 
     Args:
-        startup: how many trials must have told something before the model is asked.
-        fit_points: by how many points the model's hyperparameters are fitted.
-        points: how many points the model sees; the highest rungs are kept.
-        candidates: among how many configurations it chooses first.
+        startup: how many trials must have reported before the model is used.
+        fit_points: the number of points on which the model's hyperparameters are fitted.
+        points: the number of points the model is conditioned on; the highest rungs are kept.
+        candidates: the number of configurations from which it chooses first.
         aim: where it looks for an improvement. ``"rung"``: at the highest rung with ``startup``
-            reports; ``"ceiling"``: at the ceiling of the moment, however few have been there, which
-            relies on what the model expects of curves it has not seen so far.
-        reports: ``"rungs"``: it learns from what was reported where trials are compared;
-            ``"all"``: from every report, of which ``points`` must then hold many more.
+            reports; ``"ceiling"``: at the current ceiling, even if few trials have reached it,
+            which relies on the model's extrapolation of curves.
+        reports: ``"rungs"``: it learns from the reports at the rungs, where trials are compared;
+            ``"all"``: from every report; then ``points`` should be much larger.
 
     Needs the extra ``rungwise[bo]``.
 
@@ -69,7 +69,7 @@ class GP:
         one_of("reports", self.reports, ("rungs", "all"))
         one_of("aim", self.aim, ("rung", "ceiling"))
         if self.points < self.startup:
-            rule = f"it must be at least startup, {self.startup}, or no model is ever asked"
+            rule = f"it must be at least startup = {self.startup}, or the model is never used"
             raise InvalidArgumentError("points", self.points, rule)
 
     def propose(
@@ -78,18 +78,18 @@ class GP:
         """The next configuration to try."""
         at_random = RandomSearcher().propose(space, history, rng)
         seen = gather(history, limit=self.points, every=self.reports == "all")
-        told = {trial.id for trial in seen.trials}
-        if len(told) < self.startup or np.ptp(seen.scores) == 0:
+        reported = {trial.id for trial in seen.trials}
+        if len(reported) < self.startup or np.ptp(seen.scores) == 0:
             return at_random
-        pool = fresh(space, history, [space.sample(rng) for _ in range(self.candidates)])
+        pool = select_new(space, history, [space.sample(rng) for _ in range(self.candidates)])
         if not pool:
             return at_random  # a finite space is nearly used up
         from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in torch
 
-        with gaussian.one_thread():
-            return self._judged(space, history, seen, pool, rng) or at_random
+        with gaussian.use_one_thread():
+            return self._choose(space, history, seen, pool, rng) or at_random
 
-    def _judged(
+    def _choose(
         self,
         space: Space,
         history: History,
@@ -97,32 +97,32 @@ class GP:
         pool: list[dict[str, Any]],
         rng: np.random.Generator,
     ) -> dict[str, Any] | None:
-        """What the model likes best; None, with a warning, if no model can be fitted."""
+        """The best candidate of the model; None, with a warning, if no model can be fitted."""
         from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in torch
 
         try:
             enough = self.startup if self.aim == "rung" else 0
-            judge = _Judge(space, history, seen, fit_points=self.fit_points, enough=enough)
+            model = _Model(space, history, seen, fit_points=self.fit_points, enough=enough)
         except gaussian.FAILURES as error:
             warn_once("A Gaussian process", f"could not be fitted ({error})")
             return None
-        pool = [*pool, *self._near(space, history, judge.leaders(LEADERS), rng)]
+        pool = [*pool, *self._near(space, history, model.leaders(LEADERS), rng)]
         for _ in range(ROUNDS):
-            best = judge.best(pool, LEADERS)
+            best = model.best(pool, LEADERS)
             pool = [*best, *self._near(space, history, best, rng)]
-        chosen: dict[str, Any] = judge.best(pool, 1)[0]
+        chosen: dict[str, Any] = model.best(pool, 1)[0]
         return chosen
 
     def _near(
         self, space: Space, history: History, configs: list[Any], rng: np.random.Generator
     ) -> list[dict[str, Any]]:
         each = max(1, self.candidates // (2 * max(len(configs), 1) * ROUNDS))
-        found = [neighbour(space, config, rng) for config in configs for _ in range(each)]
-        return fresh(space, history, [config for config in found if config is not None])
+        found = [draw_neighbour(space, config, rng) for config in configs for _ in range(each)]
+        return select_new(space, history, [config for config in found if config is not None])
 
 
-class _Judge:
-    """A fitted model, and what it says of candidates."""
+class _Model:
+    """A fitted model and its predictions for candidates."""
 
     def __init__(
         self, space: Space, history: History, seen: Observations, *, fit_points: int, enough: int
@@ -144,30 +144,30 @@ class _Judge:
                 self._time(seen.levels),
             ]
         )
-        model = Gaussian.fitted(inputs[:fit_points], seen.scores[:fit_points])
-        self._model = model.seeing(inputs, seen.scores)
+        model = Gaussian.fit(inputs[:fit_points], seen.scores[:fit_points])
+        self._model = model.condition_on(inputs, seen.scores)
         if self._waiting:
-            # Those under way count as being as good as the model thinks: there it is then sure,
-            # and elsewhere there is more to gain (the "kriging believer").
+            # Running trials count as observed, with the values that the model predicts: there is
+            # then less to gain there than elsewhere (the "kriging believer").
             waiting = self._at_rung(self._waiting)
             believed, _ = self._model.predict(waiting)
-            self._model = model.seeing(
+            self._model = model.condition_on(
                 np.vstack([inputs, waiting]), np.concatenate([seen.scores, believed])
             )
         self._known = {trial.id: trial.config for trial in (*seen.trials, *seen.pending)}
         self._means, _ = self._model.predict(self._at_rung(list(self._known.values())))
 
     def leaders(self, count: int) -> list[Any]:
-        """The configurations so far that the model thinks best at the rung."""
+        """The configurations so far that are best at the rung by the model's prediction."""
         configs = list(self._known.values())
         return [configs[i] for i in np.argsort(self._means, kind="stable")[:count]]
 
     def best(self, pool: list[Any], count: int) -> list[Any]:
-        """The candidates of the largest expected improvement, apart from what is under way."""
+        """The candidates with the largest expected improvement, not too close to running ones."""
         mean, deviation = self._model.predict(self._at_rung(pool))
         gains = log_expected_improvement(float(self._means.min()), mean, deviation)
         ranked = [pool[i] for i in np.argsort(-gains, kind="stable")]
-        return apart(self._space, ranked, self._waiting, count)
+        return keep_apart(self._space, ranked, self._waiting, count)
 
     def _at_rung(self, configs: list[Any]) -> Floats:
         rows = np.array([self._features.of(config) for config in configs])

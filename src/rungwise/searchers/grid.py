@@ -22,11 +22,11 @@ class Grid:
     """Every combination of a few values of each parameter, once; then nothing is left to propose.
 
     A number gets values evenly spaced between its bounds, both included (in ratios on a log scale),
-    a choice all its options. Combinations come in an order mixed by the seed: in the order of a
-    list the first rung would see one corner of the space for a long time.
+    a choice all its options. The seed shuffles the combinations: in the order of a list, the first
+    rung would hold one corner of the space for a long time.
 
     Args:
-        points: how many values a number gets at most.
+        points: the largest number of values per parameter that is a number.
         seed: of the order.
     """
 
@@ -43,8 +43,8 @@ class Grid:
         """The next configuration to try; None when the grid is used up."""
         del rng  # the order is the study's, not the trial's
         configs = _listed(space, self.points, self.seed)
-        # From where it should be by now: what comes before was drawn, but for places that others
-        # have taken the turn of (initial configurations).
+        # Start at the expected position: the places before it were drawn, except those that were
+        # skipped because of initial configurations.
         turn = len(history) % len(configs)
         for key, config in (*configs[turn:], *configs[:turn]):
             if history.times_drawn(key) == 0:
@@ -52,7 +52,7 @@ class Grid:
         return None
 
     def check(self, space: Space) -> None:
-        """Whether the grid can be listed; an error tells if not."""
+        """Raise if the grid cannot be listed."""
         _listed(space, self.points, self.seed)
 
 
@@ -61,11 +61,11 @@ def _listed(space: Space, points: int, seed: int) -> list[tuple[str, dict[str, A
     # Counted before it is listed, as if every parameter were always active.
     places = math.prod(len(_values(p.domain, points)) for p in space.parameters)
     if places > MAX_LISTED:
-        rule = f"the grid would have {places:,} places, and {MAX_LISTED:,} at most are listed"
+        rule = f"the grid would have {places:,} places; at most {MAX_LISTED:,} are possible"
         raise InvalidArgumentError("points", points, rule)
     found = {space.key(config): config for config in _combined(space, points, {}, 0)}
     if not found:
-        rule = "every place of the grid is forbidden in this space: another number may give others"
+        rule = "every place of the grid is forbidden in this space: try another number"
         raise InvalidArgumentError("points", points, rule)
     order = np.random.default_rng(seed).permutation(len(found))
     entries = list(found.items())
@@ -93,7 +93,7 @@ def _values(domain: Any, points: int) -> list[Any]:
     if isinstance(domain, Choice) or (domain.size is not None and domain.size <= points):
         return list(domain.values())
     if domain.size is None:
-        # The bounds themselves, exactly: a logarithm there and back may miss them by a bit.
+        # The bounds themselves, exactly: a logarithm and its inverse may miss them by a bit.
         inner = [domain.at(k / (points - 1)) for k in range(1, points - 1)]
         return [domain.low, *inner, domain.high]
     low, high = float(domain.low), float(domain.high)

@@ -1,4 +1,4 @@
-"""Configurations of one's own first, then another searcher."""
+"""Given configurations first, then another searcher."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Initial:
     """Proposes the given configurations, in their order, and then asks another searcher.
 
     ``tune(initial=[…])`` does the same for a whole study; this is for composing, for example in a
-    comparison of searchers that all begin alike. What the study draws by itself counts too: with
-    ``tune(initial=[…])`` of two configurations the first two given here are left out.
+    comparison of searchers with the same start. Initial configurations of the study count too:
+    with ``tune(initial=[…])`` of two configurations the first two given here are left out.
 
-    In a finite space the searcher behind proposes none of them again, since it knows what was
+    In a finite space the other searcher proposes none of them again, since it knows what was
     drawn.
 
     Args:
-        configs: the configurations, at least one; each is checked when a space is there.
-        then: who proposes when they are used up.
+        configs: the configurations, at least one; each is checked against the space of the study.
+        then: the searcher that proposes when they are used up.
 
     Example:
         >>> from rungwise.testing.searchers import ListHistory
@@ -54,23 +54,23 @@ class Initial:
 
     @property
     def slow(self) -> bool:
-        """Whether the searcher behind takes long to answer."""
+        """Whether the other searcher takes long to answer."""
         return bool(getattr(self.then, "slow", False))
 
     @property
     def repeatable(self) -> bool:
-        """Whether a replay may ask the searcher behind again."""
+        """Whether a replay may ask the other searcher again."""
         return bool(getattr(self.then, "repeatable", True))
 
     def check(self, space: Space) -> None:
-        """Whether all are legal in the space; an error names the first that is not."""
+        """Raise if one of them is not legal in the space; the error names the first."""
         self._legal(space)
 
     def propose(
         self, space: Space, history: History, rng: np.random.Generator
     ) -> dict[str, Any] | None:
         """The next configuration to try."""
-        # All are checked at once: a mistake in the last one is told before the first is trained.
+        # All are checked at once: an error in the last one is raised before the first is trained.
         legal = self._legal(space)
         if len(history) < len(legal):
             return legal[len(history)]

@@ -1,4 +1,4 @@
-"""Proposals from where good configurations are dense, as in BOHB."""
+"""Proposals near good configurations, by two kernel densities, as in BOHB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from rungwise.core.searcher import History, Observed
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.candidates import apart, fresh, nudged
+from rungwise.searchers.candidates import draw_near, keep_apart, select_new
 from rungwise.searchers.observations import Floats
 from rungwise.searchers.random import RandomSearcher
 from rungwise.space import Space
@@ -19,10 +19,10 @@ from rungwise.space.domains import is_unordered
 from rungwise.validation import real, whole
 
 TURNS = (-2, 0, 2)
-"""A point reflected at 0 and at 1 comes back to itself, moved by 2; further away is nothing."""
+"""Reflections at 0 and at 1 repeat with period 2; images further away than this are negligible."""
 
 TINY = 1e-300
-"""For logarithms of what is nothing."""
+"""Replaces 0 in logarithms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class KDE:
     """Draws near good configurations and keeps what is likelier among the good than the bad.
 
     The model is that of the highest level with enough reports, so it moves up with the study. A
-    third of all proposals is random, so that no region is shut out for good.
+    third of all proposals is random, so that no region is excluded permanently.
 
     Args:
         good: the share of the finite losses at a level that counts as good.
-        candidates: how many draws the best is chosen from.
+        candidates: the number of draws from which the best is chosen.
         random: the share of random proposals.
 
     Reference:
@@ -57,7 +57,7 @@ class KDE:
         if split is None or rng.random() < self.random:
             return RandomSearcher().propose(space, history, rng)
         better, worse = (_Density(space, part) for part in split)
-        pool = fresh(space, history, [better.draw(rng) for _ in range(self.candidates)])
+        pool = select_new(space, history, [better.draw(rng) for _ in range(self.candidates)])
         if not pool:
             return RandomSearcher().propose(space, history, rng)
         ratios = np.array(
@@ -65,7 +65,7 @@ class KDE:
         )
         ranked = [pool[i] for i in np.argsort(-ratios, kind="stable")]
         waiting = [trial.config for trial in history if not trial.resources and not trial.failed]
-        chosen: dict[str, Any] = apart(space, ranked, waiting, 1)[0]
+        chosen: dict[str, Any] = keep_apart(space, ranked, waiting, 1)[0]
         return chosen
 
     def _split(self, space: Space, history: History) -> tuple[list[Any], list[Any]] | None:
@@ -74,15 +74,15 @@ class KDE:
         lowest = min(history.levels)
         for level in sorted(history.levels, reverse=True):
             losses = [(_loss_at(trial, level), trial.id, trial) for trial in history]
-            told = sorted(entry for entry in losses if not math.isnan(entry[0]))
-            finite = sum(loss < math.inf for loss, *_ in told)
-            # What failed is never good, however few others there are.
+            reached = sorted(entry for entry in losses if not math.isnan(entry[0]))
+            finite = sum(loss < math.inf for loss, *_ in reached)
+            # A failed trial is never good, however few others there are.
             count = min(max(enough, math.ceil(self.good * finite)), finite)
-            if finite >= enough and len(told) >= 2 * enough:
-                configs = [trial.config for *_, trial in told]
-                # Who came to a rung and not to this one is worse by selection, but for a few that
-                # are on their way. Without them a rung of survivors, all alike, would say that
-                # the best lies away from all.
+            if finite >= enough and len(reached) >= 2 * enough:
+                configs = [trial.config for *_, trial in reached]
+                # A trial that reached a lower rung and not this one is worse by selection, except
+                # for a few that are running. Without them, if all trials of this rung are alike,
+                # the density ratio would be largest far from all of them.
                 behind = [
                     trial.config
                     for loss, _, trial in losses
@@ -96,7 +96,7 @@ class KDE:
 def _loss_at(trial: Observed, level: float) -> float:
     """The loss at a level, which is the first at or beyond it, as for a rung.
 
-    inf for a trial that failed, however good it looked before; NaN if it has not come there.
+    inf for a trial that failed, even if its losses were good; NaN if it has not reached the level.
     """
     if trial.failed:
         return math.inf
@@ -109,18 +109,17 @@ class _Density:
 
     Kernels are normal for numbers and ordered options, in the positions of their domains and
     reflected at the bounds; other options keep most of their weight, and a parameter that the
-    centre lacks is uniform. Without the uniform part a ratio of two densities would be largest far
-    from everything, where both are next to nothing.
+    centre does not have is uniform. Without the uniform part the ratio of two densities would be
+    largest far from all points, where both are almost 0.
     """
 
     def __init__(self, space: Space, configs: list[Any]) -> None:
         self._space = space
         self._configs = configs
         self._places = np.array([self._place(config) for config in configs])
-        # Scott's rule, for each dimension by itself; but n points do not tell places apart that
-        # are closer than 1/(n + 1), and with narrower kernels it would settle on the first good
-        # place and draw nothing else any more (TPE has the same bound). Nor may a kernel vanish
-        # within a whole number.
+        # Scott's rule, for each dimension separately; but n points cannot resolve distances below
+        # 1/(n + 1), and with narrower kernels it would draw only around the first good place (TPE
+        # has the same bound). Nor may a kernel be narrower than the cell of a whole number.
         spread = np.nanstd(_seen(self._places), axis=0)
         factor = len(configs) ** (-1 / (4 + len(space.parameters)))
         least = [max(1 / (len(configs) + 1), self._cell(p) / 2) for p in space.parameters]
@@ -141,7 +140,7 @@ class _Density:
         return float(np.mean([high - low for low, high in cells])) if cells else 0.0
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
-        """A legal configuration from near one of those; forbidden ones are drawn again."""
+        """A legal configuration near one of the given ones; forbidden ones are drawn again."""
         for _ in range(20):
             centre = self._configs[int(rng.random() * len(self._configs))]
             config: dict[str, Any] = {}
@@ -158,7 +157,7 @@ class _Density:
                     )
                 else:
                     width = float(self._widths[position])
-                    config[parameter.name] = nudged(domain, centre[parameter.name], width, rng)
+                    config[parameter.name] = draw_near(domain, centre[parameter.name], width, rng)
             if not any(rule.holds(config) for rule in self._space.forbidden):
                 return config
         return self._space.sample(rng)
@@ -170,7 +169,7 @@ class _Density:
         for position, parameter in enumerate(self._space.parameters):
             domain, there = parameter.domain, self._places[:, position]
             if domain.size == 1 or parameter.name not in config:
-                continue  # what a configuration lacks follows from what it has
+                continue  # which parameters are inactive follows from the others
             value, lacking = config[parameter.name], np.isnan(there)
             if is_unordered(domain):
                 size = domain.size or 1
@@ -209,10 +208,10 @@ def _log_normal(domain: Any, value: Any, there: Floats, width: float) -> Floats:
 
 
 def _looseness(options: int, points: int) -> float:
-    """How likely an option is left for another: less with more points."""
+    """The probability that an option is replaced by another: less with more points."""
     return 0.0 if options < 2 else max(0.05, 1 / (1 + points))
 
 
 def _seen(places: Floats) -> Floats:
-    """Columns that nobody has a value in become 0, so that their spread is no warning."""
+    """Columns without any value become 0, so that NumPy does not warn about their spread."""
     return np.where(np.isnan(places).all(axis=0), 0.0, places)

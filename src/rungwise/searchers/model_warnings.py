@@ -1,7 +1,7 @@
-"""What a person hears of models: once that one has failed, and nothing of libraries' own worries.
+"""Warn once per searcher; silence warnings of third-party libraries.
 
-Python's own "once" ends whenever filters of warnings change, which happens in every fit. No
-decision depends on what is remembered here.
+Python's own "once" is reset whenever the warning filters change, which happens in every fit. No
+decision depends on the state kept here.
 """
 
 from __future__ import annotations
@@ -12,30 +12,32 @@ from contextlib import contextmanager
 
 from rungwise.errors import ModelWarning
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 LIBRARIES = r"(botorch|gpytorch|linear_operator|torch|scipy|numpy|optuna|cmaes|sklearn)(\.|$)"
-"""Whose warnings are about what this package asks of them."""
+"""The modules whose warnings are about how this package calls them."""
 
 
 @contextmanager
-def libraries_silent() -> Iterator[None]:
-    """Libraries do not warn meanwhile; all others do, since filters are those of all threads."""
+def silence_libraries() -> Iterator[None]:
+    """Ignore warnings of these libraries only: the filters apply to all threads of the process."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=LIBRARIES)
-        # A library may warn in the name of its caller.
-        warnings.filterwarnings("ignore", module=r"rungwise\.(searchers|reproduction)\.")
+        # A library may attribute a warning to its caller.
+        callers = r"rungwise\.(searchers|lab\.reproduction)\."
+        warnings.filterwarnings("ignore", module=callers)
         yield
 
 
-def warn_once(who: str, why: str) -> None:
-    """Warn, unless this process has warned of the same searcher before, whatever it was then.
+def warn_once(searcher: str, what: str) -> None:
+    """Warn, unless this process has warned about the same searcher before, for any reason.
 
     Args:
-        who: the searcher.
-        why: what happened, as a clause.
+        searcher: its name.
+        what: what happened, as a clause.
     """
-    if who not in _told:
-        _told.add(who)
-        text = f"{who} {why}; a random proposal takes its place. Later failures are not told."
+    if searcher not in _warned:
+        _warned.add(searcher)
+        text = f"{searcher} {what}; a random configuration was proposed instead. "
+        text += "Later failures of this searcher are not reported."
         warnings.warn(text, ModelWarning, stacklevel=3)

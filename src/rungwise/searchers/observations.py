@@ -1,8 +1,8 @@
-"""What the trials so far tell a model: points of configuration, resource and score.
+"""The data for a model: points of configuration, resource and score.
 
 Scores, not losses: losses of all levels are ranked together and become quantiles of a normal
-distribution. So a model needs no assumption about their scale, an outlier pulls nothing, and a
-NaN, an infinite loss or a failed trial is simply the worst there is, without poisoning a fit.
+distribution. So a model needs no assumption about their scale, outliers have no leverage, and a
+NaN, an infinite loss or a failed trial simply ranks last, without spoiling a fit.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Features:
     """Configurations as vectors for models.
 
     A number is its position between its bounds (in ratios on a log scale), an unordered choice
-    becomes one column an option, so that all options are equally far apart. A parameter that is
-    inactive has 0 everywhere, and a conditional parameter one column more, which tells that.
+    becomes one column per option, so that all options are equally far apart. An inactive parameter
+    has 0 everywhere, and a conditional parameter has one more column that says if it is active.
 
     Args:
         space: of the configurations.
@@ -74,7 +74,7 @@ class Observations:
         trials: the trial of each point.
         levels: the resource of each point.
         scores: what is minimised, about standard normal.
-        pending: trials that have told nothing yet.
+        pending: trials without a report yet.
     """
 
     trials: list[Observed]
@@ -89,13 +89,14 @@ class Observations:
 def gather(history: History, *, limit: int, every: bool = False) -> Observations:
     """The reports at the levels where trials are compared, the highest levels first.
 
-    A trial that has not come to any level yet is taken where it is. A failed one is the worst
-    wherever it has been, and at the next level. Of more points than the limit the lowest levels are
-    left out first, and the oldest of a level; with all reports, the earliest of each trial.
+    A trial that has not reached any level yet counts where it is. A failed one ranks last at every
+    level it reached, and at the next one. If there are more points than the limit, the lowest
+    levels are left out first, and the oldest of a level; with all reports, the earliest of each
+    trial.
 
     Args:
         history: of the study.
-        limit: how many points at most.
+        limit: the largest number of points.
         every: take all reports, also those between levels.
     """
     levels = sorted(history.levels)
@@ -105,8 +106,8 @@ def gather(history: History, *, limit: int, every: bool = False) -> Observations
         resources, losses = trial.resources, trial.losses
         found = list(zip(resources, losses, strict=True)) if every else _at_levels(trial, levels)
         if trial.failed:
-            # Where it has been and where it was heading for, however good it looked before: who
-            # proposes more of its kind gets more failures.
+            # At the levels it reached and at the next one, even if its losses were good: similar
+            # configurations would probably fail too.
             ahead = [level for level in levels if not resources or level > resources[-1]][:1]
             found = [(resource, math.inf) for resource in (*(r for r, _ in found), *ahead)]
         elif not found and resources:
@@ -129,7 +130,7 @@ def gather(history: History, *, limit: int, every: bool = False) -> Observations
 
 
 def normal_scores(losses: list[float]) -> Floats:
-    """Ranks as quantiles of the normal distribution; equal losses get the same."""
+    """Ranks as quantiles of the normal distribution; equal losses get equal scores."""
     from scipy.special import ndtri  # noqa: PLC0415 - a second of import that few studies need
     from scipy.stats import rankdata  # noqa: PLC0415
 
@@ -138,16 +139,16 @@ def normal_scores(losses: list[float]) -> Floats:
 
 
 def standings(history: History) -> Observations:
-    """One point a trial, by id: who came further is better, and among those the lower loss.
+    """One point per trial, by id: a higher level is better, then a lower loss.
 
-    A trial has come to the highest level it has reported at, or, before any, to where it is. NaN,
-    an infinite loss there and a failure are the worst, all alike.
+    The level is the highest one at which the trial has reported, or, before the first, its
+    resource. NaN, an infinite loss and a failure are worst, and equal.
 
     Args:
         history: of the study.
     """
     levels = list(history.levels)
-    told: list[Observed] = []
+    reported: list[Observed] = []
     pending: list[Observed] = []
     reached: list[float] = []
     keys: list[tuple[bool, float, float]] = []
@@ -156,13 +157,13 @@ def standings(history: History) -> Observations:
             pending.append(trial)
             continue
         level, loss = _furthest(trial, levels)
-        told.append(trial)
+        reported.append(trial)
         reached.append(level)
         lost = trial.failed or not loss < math.inf
         keys.append((True, 0.0, 0.0) if lost else (False, -level, loss))
     places = {key: float(place) for place, key in enumerate(sorted(set(keys)))}
     return Observations(
-        told,
+        reported,
         np.array(reached, dtype=np.float64),
         normal_scores([places[key] for key in keys]),
         pending,
@@ -172,8 +173,8 @@ def standings(history: History) -> Observations:
 def _at_levels(trial: Observed, levels: Sequence[float]) -> list[tuple[float, float]]:
     """[(level, loss), …] of the levels that a trial has reached, ascending.
 
-    At a level counts the first report at or beyond it, as for a rung; one that is beyond several
-    counts at the highest of them.
+    The first report at or beyond a level counts there, as for a rung; one that is beyond several
+    levels counts at the highest of them.
     """
     resources, losses = trial.resources, trial.losses
     places = {bisect_left(resources, level): level for level in levels}

@@ -15,45 +15,46 @@ from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.searchers.model_warnings import warn_once
 from rungwise.searchers.observations import Observations, standings
 from rungwise.searchers.random import RandomSearcher
-from rungwise.searchers.samplers import library, made, name_sampler, quietly
+from rungwise.searchers.samplers import library, make_sampler, name_sampler, silence_optuna
 from rungwise.space import Choice, Float, Space
 from rungwise.space.domains import Domain
 from rungwise.validation import set_frozen
 
-ENACTED = ("CmaEsSampler", "NSGAIISampler", "NSGAIIISampler")
-"""Samplers that mark the trials they have asked for: they must see each being asked for."""
+REPEATED = ("CmaEsSampler", "NSGAIISampler", "NSGAIIISampler")
+"""Samplers that mark their trials when they are asked: each trial must be asked for again."""
 
 POINTS = 500
-"""How many trials a sampler is told of at most; those of the highest levels, then the newest."""
-ENACTED_POINTS = 300
-"""How many trials are asked for again at most: the newest."""
+"""The largest number of trials a sampler receives: the highest levels first, then the newest."""
+REPEATED_POINTS = 300
+"""The largest number of trials that are asked for again: the newest."""
 TRIES = 10
 """How often a sampler is asked again when its proposal is forbidden or was drawn before."""
 STRIDE = 10_007
-"""How far a sequence is left behind when it is asked again, so that no later point is used up."""
+"""How far to skip in a sequence that is asked again, so that no later point is used up."""
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class OptunaSearcher:
     """Proposes what a sampler of Optuna suggests.
 
-    A searcher remembers nothing, so every proposal makes a study in memory from the history, and
-    a sampler with a seed of its own, and asks once. It is told of 500 trials at most, those that
-    came furthest first. Samplers that mark their trials (CMA-ES, NSGA) are led through the last 300
+    A searcher keeps no state, so every proposal creates a study in memory from the history, and a
+    sampler with its own seed, and asks once. The sampler receives at most 500 trials, those at the
+    highest levels first. Samplers that mark their trials (CMA-ES, NSGA) are asked for the last 300
     again, in their order.
 
-    What the sampler is told of a trial is one number: its place in the order "furthest level
-    first, then loss", as a quantile of the normal distribution. So there is one target for any
-    sampler, whatever the scheduler does: losses of different levels are not compared as they are,
-    but who has survived more rungs is better by selection, as in BOHB, whose model is that of the
-    highest level. NaN, infinite losses and failed trials are the worst. Trials that have told
-    nothing yet are running ones, which TPE and others keep away from.
+    The sampler receives one number per trial: its place in the order "highest level first, then
+    loss", as a quantile of the normal distribution. So there is one target for any sampler and any
+    scheduler: losses of different levels are not compared directly, but a trial that has passed
+    more rungs is better by selection, as in BOHB, whose model is that of the highest level. NaN,
+    infinite losses and failed trials are worst. Trials without a report are passed as running
+    ones, from which TPE and others keep a distance.
 
-    Options of a choice are told apart by their position, so that 1, 1.0, True and "1" stay what
+    Options of a choice are identified by their position, so that 1, 1.0, True and "1" stay what
     they are; ordered ones are whole numbers. Conditional parameters are suggested when they are
-    active. Priors of a space (weights, normal distributions) are not known to Optuna. A forbidden
-    proposal is asked for again a few times, and so is one that was drawn before; then chance
-    decides, as it does, with a :class:`rungwise.ModelWarning`, when a sampler fails.
+    active. Optuna does not receive the priors of a space (weights, normal distributions). If a
+    proposal is forbidden or was drawn before, the sampler is asked again a few times; then a
+    random configuration is proposed, as it is, with a :class:`rungwise.ModelWarning`, when a
+    sampler fails.
 
     Args:
         sampler: one of ``"tpe"``, ``"gp"``, ``"cmaes"``, ``"qmc"``, ``"random"``, ``"nsgaii"``,
@@ -63,10 +64,10 @@ class OptunaSearcher:
         options: of the sampler, as plain JSON: they are kept in the study file. They may be
             given by name instead: ``OptunaSearcher("tpe", multivariate=True)``.
 
-    Every proposal has another seed. Only a sequence must keep its own: ``"qmc"`` takes ``seed``
-    among its options, and has 0 otherwise.
+    Every proposal has another seed. Only a sequence must keep the same one: ``"qmc"`` takes
+    ``seed`` among its options; its default is 0.
 
-    Needs the extra ``rungwise[optuna]``; ``"cmaes"`` needs the package ``cmaes`` besides, and
+    Needs the extra ``rungwise[optuna]``; ``"cmaes"`` also needs the package ``cmaes``, and
     ``"gp"`` needs ``torch``.
 
     Example:
@@ -93,16 +94,17 @@ class OptunaSearcher:
         name = name_sampler(sampler)
         try:
             given = {**dict(options), **more}
-            # A copy of plain JSON, so that nothing outside can change it.
+            # A copy as plain JSON, so that the caller cannot change it later.
             clean = json.loads(json.dumps(given, allow_nan=False))
         except (TypeError, ValueError):
             clean = given = None
         if clean is None or clean != given:
-            rule = "they must be plain JSON, to be kept in a study file; a function of your own "
-            rule += "can make a sampler with others: OptunaSearcher('my_module:my_function')"
-            raise InvalidArgumentError("options", {**_shown(options), **more}, rule)
+            rule = "they must be plain JSON, to be kept in a study file; for other options, "
+            rule += "write a function that makes the sampler: "
+            rule += "OptunaSearcher('my_module:my_function')"
+            raise InvalidArgumentError("options", {**_options_to_show(options), **more}, rule)
         if "seed" in clean and name != "qmc":
-            rule = "the study's own seed decides: every proposal gets another"
+            rule = "every proposal gets its own seed from the study's seed: remove this one"
             raise InvalidArgumentError("seed", clean["seed"], rule)
         set_frozen(self, sampler=name, options=tuple(sorted(clean.items())))
 
@@ -115,14 +117,14 @@ class OptunaSearcher:
         seed = int(rng.integers(2**31 - 1))
         config: dict[str, Any] | None = None
         failure: Exception | None = None
-        with quietly():
-            sampler = made(self.sampler, dict(self.options), seed)
+        with silence_optuna():
+            sampler = make_sampler(self.sampler, dict(self.options), seed)
             try:
-                config = _asked(space, history, sampler)
+                config = _ask_sampler(space, history, sampler)
             except ImportError as error:
-                rule = f"it needs a package that is not there: {error}"
+                rule = f"it needs a package that is not installed: {error}"
                 raise InvalidArgumentError("sampler", self.sampler, rule) from error
-            except Exception as error:  # noqa: BLE001 - whatever a sampler of others may raise
+            except Exception as error:  # noqa: BLE001 - a third-party sampler may raise anything
                 failure = error
         if failure is not None:
             kind = type(failure).__name__
@@ -130,45 +132,45 @@ class OptunaSearcher:
         return RandomSearcher().propose(space, history, rng) if config is None else config
 
     def check(self, space: Space) -> None:
-        """Whether there is such a sampler and it proposes with these options; an error if not."""
-        with quietly():
-            sampler = made(self.sampler, dict(self.options), 0)
+        """Raise if there is no such sampler, or if it cannot propose with these options."""
+        with silence_optuna():
+            sampler = make_sampler(self.sampler, dict(self.options), 0)
             try:
-                _asked(space, NoHistory(), sampler)
+                _ask_sampler(space, NoHistory(), sampler)
             except Exception as error:
                 rule = f"{self.sampler} cannot propose with them: {type(error).__name__}: {error}"
                 raise InvalidArgumentError("options", dict(self.options), rule) from error
 
 
-def _shown(options: Any) -> dict[str, Any]:
+def _options_to_show(options: Any) -> dict[str, Any]:
     return (
         dict(options) if isinstance(options, Mapping) else {"options": options} if options else {}
     )
 
 
-def _asked(space: Space, history: History, sampler: Any) -> dict[str, Any] | None:
-    """What the sampler proposes; None if that is never new and legal."""
+def _ask_sampler(space: Space, history: History, sampler: Any) -> dict[str, Any] | None:
+    """What the sampler proposes; None if no proposal was new and legal."""
     if space.size is not None and len(history) >= space.size:
         return None  # nothing new is left
     samplers = library().samplers
-    enacted = isinstance(sampler, tuple(getattr(samplers, name) for name in ENACTED))
-    if enacted or isinstance(sampler, samplers.QMCSampler):
-        _keep_to_the_unconditional(space, sampler)
+    repeats = isinstance(sampler, tuple(getattr(samplers, name) for name in REPEATED))
+    if repeats or isinstance(sampler, samplers.QMCSampler):
+        _restrict_to_unconditional(space, sampler)
     if isinstance(sampler, samplers.QMCSampler):
-        # It counts in the study, which is new every time; its first point is by chance.
+        # It counts trials of its study, which is new every time; its first point is random.
         places = count(max(len(history) - 1, 0), STRIDE)
         sampler._find_sample_id = lambda *_: next(places)  # noqa: SLF001 - there is no other way
     study = library().create_study(study_name="rungwise", sampler=sampler)
-    told = standings(history)
-    if enacted:
-        _enact(space, study, told)
+    seen = standings(history)
+    if repeats:
+        _repeat_trials(space, study, seen)
     else:
-        _tell(space, study, told)
+        _add_trials(space, study, seen)
     for _ in range(TRIES):
-        # What was refused stays a running trial: those that look at these go elsewhere.
+        # A refused proposal stays a running trial: samplers that consider these avoid it.
         trial = study.ask()
         try:
-            config = space.validate(suggested(space, trial))
+            config = space.validate(suggest_config(space, trial))
         except SpaceError:
             continue
         if history.times_drawn(space.key(config)) == 0:
@@ -176,11 +178,11 @@ def _asked(space: Space, history: History, sampler: Any) -> dict[str, Any] | Non
     return None
 
 
-def _keep_to_the_unconditional(space: Space, sampler: Any) -> None:
-    """A space of fixed dimension for those that know no other; the rest is drawn by chance.
+def _restrict_to_unconditional(space: Space, sampler: Any) -> None:
+    """A space of fixed dimension for samplers that need one; other parameters are random.
 
-    What Optuna infers is what all trials so far have in common: it may shrink on the way, and
-    CMA-ES would give up then.
+    Optuna infers the parameters that all trials so far have in common: the set may shrink during
+    the study, and then CMA-ES would stop working.
     """
     always = {parameter.name for parameter in space.parameters if parameter.condition is None}
     inferred = sampler.infer_relative_search_space
@@ -192,17 +194,17 @@ def _keep_to_the_unconditional(space: Space, sampler: Any) -> None:
     sampler.infer_relative_search_space = steady
 
 
-def _tell(space: Space, study: Any, told: Observations) -> None:
-    """All trials at once."""
+def _add_trials(space: Space, study: Any, seen: Observations) -> None:
+    """Add all trials to a study of Optuna at once."""
     trial = library().trial
     distributions = {p.name: to_distribution(p.domain) for p in space.parameters}
     order = sorted(
-        range(len(told.trials)), key=lambda i: (-told.levels[i], -told.trials[i].id)
-    )  # the most telling first
-    values = {told.trials[i].id: (told.trials[i], float(told.scores[i])) for i in order[:POINTS]}
+        range(len(seen.trials)), key=lambda i: (-seen.levels[i], -seen.trials[i].id)
+    )  # the highest levels first
+    values = {seen.trials[i].id: (seen.trials[i], float(seen.scores[i])) for i in order[:POINTS]}
     known: dict[int, tuple[Observed, float | None]] = {
         **values,
-        **{waiting.id: (waiting, None) for waiting in told.pending[-POINTS:]},
+        **{waiting.id: (waiting, None) for waiting in seen.pending[-POINTS:]},
     }
     for number in sorted(known):
         observed, value = known[number]
@@ -217,29 +219,29 @@ def _tell(space: Space, study: Any, told: Observations) -> None:
         )
 
 
-def _enact(space: Space, study: Any, told: Observations) -> None:
-    """One trial after the other: asked for with its very values, then told."""
-    scores = {trial.id: float(score) for trial, score in zip(told.trials, told.scores, strict=True)}
-    for observed in sorted([*told.trials, *told.pending], key=lambda t: t.id)[-ENACTED_POINTS:]:
+def _repeat_trials(space: Space, study: Any, seen: Observations) -> None:
+    """Ask for one trial after the other with its own values, then report its score."""
+    scores = {trial.id: float(score) for trial, score in zip(seen.trials, seen.scores, strict=True)}
+    for observed in sorted([*seen.trials, *seen.pending], key=lambda t: t.id)[-REPEATED_POINTS:]:
         study.enqueue_trial(_params(space, observed))
         trial = study.ask()
         if observed.id in scores:
-            # The sampler does its book-keeping when it is asked for these, from version 5 on only
-            # then; the values are given, so what it would have liked does not matter.
+            # The sampler updates its state when it is asked for these, from version 5 on only
+            # then; the values are fixed, so its own suggestion does not matter.
             _ = trial.relative_params
-            suggested(space, trial)
+            suggest_config(space, trial)
             study.tell(trial, scores[observed.id])
         else:
-            suggested(space, trial)
+            suggest_config(space, trial)
 
 
-def varied(domain: Domain) -> bool:
-    """Whether there is anything to choose."""
+def has_choice(domain: Domain) -> bool:
+    """Whether the domain has more than one value."""
     return domain.size != 1
 
 
 def to_distribution(domain: Domain) -> Any:
-    """What Optuna calls a domain; unordered options are their positions."""
+    """A domain as a distribution of Optuna; unordered options are their positions."""
     kinds = library().distributions
     if isinstance(domain, Float):
         return kinds.FloatDistribution(domain.low, domain.high, log=domain.log)
@@ -255,20 +257,20 @@ def _params(space: Space, observed: Observed) -> dict[str, Any]:
     params: dict[str, Any] = {}
     for parameter in space.parameters:
         domain = parameter.domain
-        if parameter.name in observed.config and varied(domain):
+        if parameter.name in observed.config and has_choice(domain):
             value = observed.config[parameter.name]
             params[parameter.name] = domain.index(value) if isinstance(domain, Choice) else value
     return params
 
 
-def suggested(space: Space, trial: Any) -> dict[str, Any]:
-    """A configuration, parameter by parameter, so that conditions are honoured."""
+def suggest_config(space: Space, trial: Any) -> dict[str, Any]:
+    """A configuration, parameter by parameter, so that conditions are respected."""
     config: dict[str, Any] = {}
     for parameter in space.parameters:
         name, domain = parameter.name, parameter.domain
         if not parameter.is_active(config):
             continue
-        if not varied(domain):
+        if not has_choice(domain):
             config[name] = next(domain.values())
         elif isinstance(domain, Float):
             config[name] = trial.suggest_float(name, domain.low, domain.high, log=domain.log)

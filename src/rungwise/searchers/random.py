@@ -12,16 +12,16 @@ from rungwise.space import Space
 from rungwise.space.space import MAX_LISTED
 
 TRIES = 100
-"""Draws before the rest is listed; all miss only when nearly all of the space is used up."""
+"""Draws before the rest is listed; all fail only when nearly all of the space is used up."""
 
 
 @dataclass(frozen=True, slots=True)
 class RandomSearcher:
-    """Uniform draws; a finite space is used up before anything is drawn a second time.
+    """Uniform draws; in a finite space nothing is drawn twice before everything was drawn once.
 
-    When all configurations of a finite space were drawn, a second pass begins, and so on: what was
-    drawn least often is always next. A space of more than a million configurations counts as
-    infinite once a new one can no longer be found by chance.
+    When all configurations of a finite space were drawn, a second pass begins, and so on: one of
+    those drawn least often is always next. A space of more than a million configurations counts as
+    infinite once random draws no longer find a new one.
 
     Example:
         >>> from rungwise.testing.searchers import ListHistory

@@ -1,4 +1,4 @@
-"""Which sampler of Optuna is meant, and making it."""
+"""Find a sampler of Optuna by its name, and make it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from rungwise.errors import InvalidArgumentError, MissingExtraError, Words
-from rungwise.searchers.checking import is_there
-from rungwise.searchers.model_warnings import libraries_silent
+from rungwise.searchers.checking import is_installed
+from rungwise.searchers.model_warnings import silence_libraries
 
 PACKAGE = "optuna.samplers"
 NAMES: Mapping[str, str] = {
@@ -29,11 +29,11 @@ NAMES: Mapping[str, str] = {
 """Samplers of Optuna itself, by short names."""
 
 NEEDS: Mapping[str, str] = {"CmaEsSampler": "cmaes", "GPSampler": "torch"}
-"""Packages that Optuna does not bring, and asks for only after some trials."""
+"""Packages that Optuna does not install, and imports only after some trials."""
 
 
 def name_sampler(sampler: Any) -> str:
-    """What a study file keeps: a short name, or where to import it from."""
+    """The name that a study file keeps: a short one, or where to import the sampler from."""
     rule = f"it must be one of {', '.join(NAMES)}; or 'package.module:name', or a class or function"
     if isinstance(sampler, str):
         module, _, name = sampler.partition(":")
@@ -45,13 +45,13 @@ def name_sampler(sampler: Any) -> str:
         kind = type(sampler).__name__
         rule = "its state would be lost at a restart: give the class and its options, as in "
         rule += f"OptunaSearcher({kind}, option=…), or the name of a function that makes it"
-        shown = Words(f"a {kind} that is made already")
+        shown = Words(f"an instance of {kind}")
         raise InvalidArgumentError("sampler", shown, rule)
     if f"{module}.".startswith(f"{PACKAGE}."):
-        return _short(name)  # where exactly it stands there may change
+        return _short(name)  # its exact module may change
     if "<" in name or module == "__main__":
         raise InvalidArgumentError(
-            "sampler", sampler, "it must stand in a module, so that a restart can import it"
+            "sampler", sampler, "it must be defined in a module, so that a restart can import it"
         )
     return f"{module}:{name}"
 
@@ -82,69 +82,68 @@ def find_sampler(sampler: str) -> Any:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as error:  # whatever a module of others does when it is imported
-        rule = f"it cannot be imported: {_said(error)}"
+    except Exception as error:  # a third-party module may raise anything when it is imported
+        rule = f"it cannot be imported: {_describe(error)}"
         raise InvalidArgumentError("sampler", sampler, rule) from error
     if not callable(found):
-        rule = (
-            f"it must be a class or function that makes a sampler, and is a {type(found).__name__}"
-        )
+        kind = type(found).__name__
+        rule = f"it must be a class or function that makes a sampler, not of type {kind}"
         raise InvalidArgumentError("sampler", sampler, rule)
     return found
 
 
-def made(name: str, given: Mapping[str, Any], seed: int) -> Any:
-    """A fresh sampler.
+def make_sampler(name: str, given: Mapping[str, Any], seed: int) -> Any:
+    """A new sampler.
 
     Args:
-        name: of the sampler, as :func:`name_sampler` tells it.
+        name: of the sampler, as :func:`name_sampler` returns it.
         given: its options.
         seed: of this proposal.
     """
     maker = find_sampler(name)
     needed = NEEDS.get(getattr(maker, "__name__", ""))
-    if needed is not None and not is_there(needed):
+    if needed is not None and not is_installed(needed):
         rule = f"it needs the package {needed}: pip install {needed}"
         raise InvalidArgumentError("sampler", name, rule)
     options = json.loads(json.dumps(dict(given)))  # a sampler may change its own
     try:
         known: Mapping[str, inspect.Parameter] = inspect.signature(maker).parameters
-    except (TypeError, ValueError):  # it does not tell
+    except (TypeError, ValueError):  # its signature is not available
         known = {}
     if isinstance(maker, type) and issubclass(maker, library().samplers.QMCSampler):
-        # One sequence for the whole study, and chance for what is no part of it.
-        chance = library().samplers.RandomSampler(seed=seed)
-        options = {"seed": 0, "independent_sampler": chance, **options}
+        # One sequence for the whole study, and random values for what is not part of it.
+        independent = library().samplers.RandomSampler(seed=seed)
+        options = {"seed": 0, "independent_sampler": independent, **options}
     elif "seed" in known or any(p.kind is p.VAR_KEYWORD for p in known.values()):
         options["seed"] = seed
     if maker is library().samplers.TPESampler:
-        # Its default from version 5 on: keep away from what is under way.
+        # Its default from version 5 on: keep a distance from running trials.
         options.setdefault("constant_liar", True)
     try:
         sampler = maker(**options)
     except (TypeError, ValueError) as error:
-        rule = f"{name} does not take them: {str(error).rstrip('.')}"
+        rule = f"{name} does not accept them: {str(error).rstrip('.')}"
         raise InvalidArgumentError("options", dict(given), rule) from error
-    except Exception as error:  # whatever a function of others may raise
-        rule = f"it cannot be made: {_said(error)}"
+    except Exception as error:  # a third-party function may raise anything
+        rule = f"it cannot be made: {_describe(error)}"
         raise InvalidArgumentError("sampler", name, rule) from error
     if not isinstance(sampler, library().samplers.BaseSampler):
         raise InvalidArgumentError("sampler", name, "it must make a sampler of Optuna")
     return sampler
 
 
-def _said(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".rstrip(".")
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Optuna tells of every study and trial, and warns of what is experimental."""
+def silence_optuna() -> Iterator[None]:
+    """Without this, Optuna logs every study and trial, and warns about experimental features."""
     logging = library().logging
     before = logging.get_verbosity()
     logging.set_verbosity(logging.CRITICAL)
     try:
-        with libraries_silent():
+        with silence_libraries():
             yield
     finally:
         logging.set_verbosity(before)

@@ -21,14 +21,14 @@ BITS = 30
 class Sobol:
     """The points of Sobol's sequence, moved at random; trial n gets point n.
 
-    What is moved are binary digits (a digital shift), so that the points stay as evenly spread as
-    they are.
+    They are moved by a digital shift of their binary digits, so that they stay as evenly spread as
+    before.
 
-    Where a point is forbidden, or its configuration was drawn before in a finite space, a random
-    one takes its place. Weights and priors of a space are not followed: quasi-random is uniform.
+    If a point is forbidden, or its configuration was drawn before in a finite space, a random one
+    is proposed instead. Weights and priors of a space are ignored: quasi-random is uniform.
 
     Args:
-        seed: which digits change, in each dimension.
+        seed: of the digital shift, which digits change in each dimension.
     """
 
     seed: int = 0
@@ -53,7 +53,7 @@ class Sobol:
         return RandomSearcher().propose(space, history, rng)
 
     def check(self, space: Space) -> None:
-        """Whether there are points of so many dimensions; an error tells if not."""
+        """Raise if the space has more dimensions than Sobol's sequence."""
         from scipy.stats import qmc  # noqa: PLC0415
 
         free = sum(parameter.domain.size != 1 for parameter in space.parameters)

@@ -29,7 +29,7 @@ _SHOWN = 6
 class Space:
     """A search space; immutable.
 
-    Build one with :meth:`parse`. Parameters stand in the space's own order, which is by name, with
+    Build one with :meth:`parse`. Parameters are in the space's own order, which is by name, with
     those that depend on others behind them; so a space does not depend on the order in which it
     was written. Values are plain Python ``str``, ``int``, ``float``, ``bool`` and ``None``.
 
@@ -54,7 +54,7 @@ class Space:
 
     @classmethod
     def parse(cls, obj: Any) -> Space:
-        """A space from what a person writes.
+        """A space from its short form.
 
         Args:
             obj: a dict of name to :class:`Float`, :class:`Int`, :class:`Choice`, list of options
@@ -153,7 +153,7 @@ class Space:
     def key(self, config: Mapping[str, Any]) -> str:
         """The canonical name of a validated configuration, as JSON text.
 
-        It does not depend on the order of the parameters, and tells 1, 1.0, True and "1" apart.
+        It does not depend on the order of the parameters, and distinguishes 1, 1.0, True and "1".
         """
         values = {name: plain(value) for name, value in config.items()}
         for name, value in values.items():
@@ -185,7 +185,7 @@ class Space:
         return vector
 
     def describe(self, other: Space) -> list[str]:
-        """How another space differs from this one, a line each; empty when they are equal."""
+        """How another space differs from this one, one line each; empty when they are equal."""
         lines = []
         ours, theirs = self._by_name, {known.name: known for known in other.parameters}
         for name in sorted(ours.keys() | theirs.keys()):
@@ -278,7 +278,7 @@ def _text(parameter: Parameter) -> str:
 
 
 def _only(ours: Iterable[Rule], theirs: Iterable[Rule]) -> tuple[list[str], list[str]]:
-    """The rules that stand on one side only, in words."""
+    """The rules that are on one side only, as text."""
     here, there = (
         {canonical(rule.to_json()): str(rule) for rule in side} for side in (ours, theirs)
     )

@@ -21,8 +21,8 @@ class Document:
 
     Args:
         data: the value.
-        name: the file, as a person calls it; empty without one.
-        lines: in which line each part of the file stands.
+        name: the name of the file; empty without one.
+        lines: in which line each part of the file is.
         path: which part of the file this is.
     """
 
@@ -39,7 +39,7 @@ class Document:
         return ((name, self[name]) for name in self.data)
 
     def label(self, what: str = "") -> str:
-        """What this is and where it stands: ``space.lr.low (study.yaml, line 7)``."""
+        """What this is and where it is: ``space.lr.low (study.yaml, line 7)``."""
         steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
         called = f"{what} of {steps[1:]}" if what and steps else what or steps[1:]
         if not self.name:

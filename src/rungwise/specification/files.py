@@ -58,7 +58,7 @@ def parse(content: bytes, name: str, *, is_json: bool = False) -> Document:
 
 
 def _check_text(data: Any, name: str) -> None:
-    """Refuse half characters, which no file and no terminal could take."""
+    """Refuse halves of surrogate pairs, which cannot be written to a file or a terminal."""
     try:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

@@ -20,7 +20,7 @@ def load_json(text: str, name: str) -> Document:
     except RecursionError:
         raise _too_deep(name) from None
     except ValueError as error:
-        raise InvalidArgumentError(name, Words("no JSON that can be read"), str(error)) from None
+        raise InvalidArgumentError(name, Words("unreadable JSON"), str(error)) from None
     _check_depth(data, name)
     return Document(data, name)
 
@@ -29,18 +29,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {key!r} must not stand there twice")
+            raise ValueError(f"the key {key!r} is given twice")
         found[key] = value
     return found
 
 
 def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} must not stand in it")
+    raise ValueError(f"{word} is not allowed")
 
 
 def _too_deep(name: str) -> InvalidArgumentError:
-    rule = f"{MAX_DEPTH} levels within each other are the limit"
-    return InvalidArgumentError(name, Words("nested too much"), rule)
+    rule = f"at most {MAX_DEPTH} levels may be nested"
+    return InvalidArgumentError(name, Words("nested too deeply"), rule)
 
 
 def _check_depth(data: Any, name: str) -> None:

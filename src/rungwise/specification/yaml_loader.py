@@ -32,7 +32,7 @@ def load_yaml(text: str, name: str) -> Document:
 
     Args:
         text: the text.
-        name: the file, as a person calls it.
+        name: the name of the file.
     """
     try:
         loader = Loader(text, lambda line, rule: make_line_error(text, name, line, rule))
@@ -49,7 +49,7 @@ def load_yaml(text: str, name: str) -> Document:
         if isinstance(error, InvalidArgumentError):
             raise
         # Escapes beyond Unicode.
-        raise InvalidArgumentError(name, Words("no YAML that can be read"), str(error)) from None
+        raise InvalidArgumentError(name, Words("unreadable YAML"), str(error)) from None
 
 
 class Loader(yaml.SafeLoader):
@@ -75,7 +75,7 @@ class Loader(yaml.SafeLoader):
         self.get_event()  # type: ignore[no-untyped-call]
         node = None if self.check_event(yaml.StreamEndEvent) else self.compose_document()
         if not self.check_event(yaml.StreamEndEvent):
-            rule = "a file must hold one document, and here a second begins"
+            rule = "a file must hold one document, and a second one begins here"
             raise self._fail(_line(self._peek()), rule)
         return node
 
@@ -89,15 +89,15 @@ class Loader(yaml.SafeLoader):
         self.lines[self._path] = line if isinstance(index, int | None) else _line(index)
         self._add(1, line)
         if len(self._path) > MAX_DEPTH:
-            raise self._fail(line, "it must not nest so much")
+            raise self._fail(line, f"at most {MAX_DEPTH} levels may be nested")
         if isinstance(event, yaml.AliasEvent):
             node = self._take_alias(line)
         elif event.tag is not None:
-            raise self._fail(line, f"tags such as {event.tag!r} are not read")
+            raise self._fail(line, f"tags such as {event.tag!r} are not supported")
         else:
             self.anchors.pop(event.anchor, None)  # an anchor may be used again
             node = super().compose_node(parent, index)
-            # Only now: so an alias cannot be within what it stands for.
+            # Only now: so an alias cannot be within what it refers to.
             self._complete[event.anchor] = (node, self._count - before)
         self._path = around
         return node
@@ -116,16 +116,16 @@ class Loader(yaml.SafeLoader):
         if not isinstance(self.construct_object(node), str):
             raise self._fail(line, "a key must be text (put it in quotes)")
         if event.value == "<<" and event.style is None:
-            raise self._fail(line, "merge keys are not read")
+            raise self._fail(line, "merge keys are not supported")
         if (*self._path, node.value) in self.lines:
-            raise self._fail(line, f"the key {node.value!r} must not stand there twice")
+            raise self._fail(line, f"the key {node.value!r} is given twice")
         return node
 
     def _take_alias(self, line: int) -> Any:
         anchor = self._peek().anchor
         self.get_event()  # type: ignore[no-untyped-call]
         if anchor not in self._complete:
-            raise self._fail(line, f"*{anchor} stands for nothing that is complete before it")
+            raise self._fail(line, f"*{anchor} refers to nothing that is complete before it")
         node, size = self._complete[anchor]
         self._add(size, line)
         return node
@@ -133,7 +133,9 @@ class Loader(yaml.SafeLoader):
     def _add(self, count: int, line: int) -> None:
         self._count += count
         if self._count > MAX_VALUES:
-            raise self._fail(line, f"{MAX_VALUES} values are the limit, aliases counted in full")
+            raise self._fail(
+                line, f"at most {MAX_VALUES} values are allowed, with aliases counted in full"
+            )
 
     def _peek(self) -> Any:
         return self.peek_event()  # type: ignore[no-untyped-call]
@@ -148,7 +150,7 @@ class Loader(yaml.SafeLoader):
         try:
             return scalar(node.value)
         except ValueError:
-            raise self._fail(_line(node), "the number must not be so long") from None
+            raise self._fail(_line(node), "the number has too many digits") from None
 
 
 Loader.add_constructor(PLAIN, Loader.construct_plain)

@@ -1,4 +1,4 @@
-"""Where logs are kept: append, read; nothing else."""
+"""Event logs: append and read, nothing else."""
 
 from rungwise.storage.base import Entry, EventLog
 from rungwise.storage.memory import MemoryLog, replay

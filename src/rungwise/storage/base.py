@@ -10,14 +10,14 @@ from rungwise.core.events import Event
 from rungwise.core.study import Study
 
 Entry = tuple[Event, Decision]
-"""A fact and what was decided on it."""
+"""An event and the decision it led to."""
 
 
 class EntrySink(Protocol):
-    """What the driver needs of a log."""
+    """The part of a log that the driver needs."""
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Keep several entries, all of them or none; durable when this returns."""
+        """Store several entries, all of them or none; durable when this returns."""
         ...
 
 
@@ -25,16 +25,16 @@ class EventLog(EntrySink, Protocol):
     """The specification of a study, and an append-only sequence of entries."""
 
     def begin(self, study: Study) -> None:
-        """Keep what the study is, before its first entry."""
+        """Store the specification of the study, before its first entry."""
         ...
 
     @property
     def study(self) -> Study:
-        """What the study is."""
+        """The specification of the study."""
         ...
 
     def append(self, event: Event, decision: Decision) -> None:
-        """Keep an entry; it is durable, as far as the log can be, when this returns."""
+        """Store an entry; when this returns, it is as durable as this kind of log can be."""
         ...
 
     def read_from(self, start: int = 0) -> Iterator[Entry]:

@@ -10,7 +10,7 @@ T = TypeVar("T", bound="Closing")
 
 
 class Closing(ABC):
-    """Used in a ``with`` statement, it is closed at its end."""
+    """Closed at the end of a ``with`` statement."""
 
     @abstractmethod
     def close(self) -> None:

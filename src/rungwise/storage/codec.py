@@ -1,4 +1,4 @@
-"""Studies and entries as plain JSON, without loss: what every log that lasts writes."""
+"""Studies and entries as plain JSON, without loss: the format of every persistent log."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def study_from_json(document: Mapping[str, Any], *, types: Iterable[type] = ()) 
 
 
 def list_study_types(study: Study) -> tuple[type, ...]:
-    """The kinds that :func:`study_from_json` must know, the user's own and rungwise's."""
+    """The classes that :func:`study_from_json` must know, the user's own and rungwise's."""
     return (*list_recipe_types(study.scheduler), *list_recipe_types(study.searcher))
 
 
@@ -80,7 +80,7 @@ def to_text(document: Any) -> str:
     if not text.isascii():
         try:
             text.encode()
-        except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 has no bytes for
+        except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 cannot encode
             return json.dumps(document, allow_nan=False)
     return text
 
@@ -100,7 +100,7 @@ def entry_from_texts(what: str, answer: str, place: str) -> Entry:
     Args:
         what: the event.
         answer: the decision.
-        place: where they stand, for the error.
+        place: where they are in the log, for the error.
     """
     try:
         event = json.loads(what)
@@ -113,7 +113,7 @@ def entry_from_texts(what: str, answer: str, place: str) -> Entry:
 
 
 def _event_text(event: Event) -> str:
-    # Nearly all entries are reports of finite numbers: they are written without detours.
+    # Nearly all entries are reports of finite numbers: this is the fast path for them.
     if type(event) is Reported:
         numbers = (event.resource, event.value, event.at, event.cost)
         if all(type(n) is int or (type(n) is float and math.isfinite(n)) for n in numbers):
@@ -139,7 +139,7 @@ def entry_from_json(document: Any, place: str) -> Entry:
 
     Args:
         document: the dict.
-        place: where it stands, for the error.
+        place: where it is in the log, for the error.
     """
     try:
         return _entry(**document)

@@ -20,8 +20,8 @@ class MemoryLog:
     """A list of entries.
 
     Args:
-        entries: what it holds at first.
-        study: what they are of.
+        entries: its first entries.
+        study: the study they belong to.
     """
 
     def __init__(self, entries: Iterable[Entry] = (), *, study: Study | None = None) -> None:
@@ -33,7 +33,7 @@ class MemoryLog:
 
     def begin(self, study: Study) -> None:
         if self._study is not None:
-            rule = "it holds a study already: take a new one"
+            rule = "it holds a study already: use a new log"
             raise InvalidArgumentError("log", self, rule)
         self._study = study
 
@@ -47,13 +47,13 @@ class MemoryLog:
         self.entries.append((event, decision))
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        self.entries.extend(list(entries))  # all or none, also when the iterable breaks off
+        self.entries.extend(list(entries))  # all or none, also if the iterable raises
 
     def read_from(self, start: int = 0) -> Iterator[Entry]:
         return iter(self.entries[start:])
 
     def to_lines(self) -> Iterator[str]:
-        """The log as JSON lines: schema version and study first, then an entry a line."""
+        """The log as JSON lines: schema version and study first, then one line per entry."""
         study = None if self._study is None else codec.study_to_json(self._study)
         yield codec.to_text({"kind": "Log", "schema": SCHEMA, "study": study})
         for entry in self.entries:
@@ -68,7 +68,7 @@ class MemoryLog:
             types: recipes, rankings and searchers beyond those of rungwise.
 
         Raises:
-            SchemaError: a line is torn or of another format; it is named.
+            SchemaError: a line is incomplete or has another format; the error names it.
         """
         log: MemoryLog | None = None
         for number, line in enumerate(lines, start=1):
@@ -82,13 +82,13 @@ class MemoryLog:
 
 
 def replay(log: EventLog) -> Engine:
-    """The engine as it stood after the last entry of a log, every decision checked.
+    """The engine as it was after the last entry of a log, every decision checked.
 
     Args:
         log: for example one that :func:`rungwise.simulate` has filled.
 
     Raises:
-        ReplayMismatchError: an entry whose decision would now be another.
+        ReplayMismatchError: an entry whose decision would be different now.
 
     Example:
         >>> import rungwise as rw

@@ -1,4 +1,4 @@
-"""The tables of a study file, and how a file of an earlier version becomes one of this."""
+"""The tables of a study file, and the migrations from earlier versions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Callable, Sequence
 
 APPLICATION = 0x52554E47
-"""Marks a SQLite file as ours ("RUNG")."""
+"""The application id that marks a SQLite file as a log of rungwise ("RUNG")."""
 
 
-def _first_tables(database: sqlite3.Connection) -> None:
+def _create_tables(database: sqlite3.Connection) -> None:
     database.execute("CREATE TABLE study (document TEXT NOT NULL)")
     database.execute(
         "CREATE TABLE entries (number INTEGER PRIMARY KEY, event TEXT NOT NULL, "
@@ -18,8 +18,8 @@ def _first_tables(database: sqlite3.Connection) -> None:
     )
 
 
-def _what_happened_besides(database: sqlite3.Connection) -> None:
-    """Version 2: what a real study knows beyond its events; no decision depends on it."""
+def _add_notes(database: sqlite3.Connection) -> None:
+    """Version 2: facts about a real study besides its events; no decision depends on them."""
     database.execute("ALTER TABLE study ADD COLUMN checksum INTEGER")
     database.execute(
         "CREATE TABLE notes (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, "
@@ -27,22 +27,22 @@ def _what_happened_besides(database: sqlite3.Connection) -> None:
     )
 
 
-def _several_studies(database: sqlite3.Connection) -> None:
+def _add_parts(database: sqlite3.Connection) -> None:
     """Version 3: other studies in the same log, retrainings for example, each with a number."""
     for table in ("study", "entries"):
         database.execute(f"ALTER TABLE {table} ADD COLUMN part INTEGER NOT NULL DEFAULT 0")
 
 
 MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
-    _first_tables,
-    _what_happened_besides,
-    _several_studies,
+    _create_tables,
+    _add_notes,
+    _add_parts,
 )
-"""Each brings the file one version further, in one transaction with the record that it has."""
+"""Each migrates the file by one version, in one transaction with the record of that version."""
 
 
 def chain_checksum(*texts: str, before: int = 0) -> int:
-    """The checksum of texts, chained to the one before."""
+    """The checksum of texts, chained to the previous one."""
     for text in texts:
         before = zlib.crc32(text.encode(), before)
     return before

@@ -2,8 +2,9 @@
 
 The file is in WAL mode: an entry is one transaction, and once :meth:`SqliteLog.append` has
 returned, killing the process does not lose it. (A power failure may lose the last entries, but
-never leaves half of one.) Others may read while one writes. Entries are chained by checksums, so
-that a file that was edited, cut or damaged is noticed and named; nothing is repaired silently.
+never leaves half of one.) Other processes may read while one writes. Entries are chained by
+checksums, so that a file that was edited, cut or damaged is detected and the error names it;
+nothing is repaired silently.
 
 A log may hold further studies besides its own (part 0), a retraining of the winner for example.
 All share one sequence of entries and one chain of checksums.
@@ -39,19 +40,19 @@ from rungwise.validation import one_of
 
 Durability = Literal["normal", "full"]
 
-PATIENCE = 10.0
-"""Seconds to wait for what a writer that died has left behind to be cleaned up."""
+CLEANUP_TIMEOUT = 10.0
+"""Seconds to wait until the workers of a writer that died have been stopped."""
 
 
 class SqliteLog(Closing):
     """A log in a file.
 
     Args:
-        path: the file; it is made when it is not there.
+        path: the file; it is created if it does not exist.
         mode: ``"write"`` (one process at a time), or ``"read"``.
         types: recipes, rankings and searchers beyond those of rungwise that the study uses.
         durability: ``"normal"``: what was appended survives the death of any process;
-            ``"full"``: a power failure as well, which costs a wait for the disk each time.
+            ``"full"``: a power failure as well, which costs a flush to the disk each time.
 
     Raises:
         LogInUseError: another process writes to the file.
@@ -74,14 +75,14 @@ class SqliteLog(Closing):
         self._depth = 0
         self._wrote = False
         if mode == "read" and not self.path.exists():
-            raise InvalidArgumentError("path", str(path), "there must be such a file to read")
+            raise InvalidArgumentError("path", str(path), "there is no such file to read")
         self._types = tuple(types)
         self.lock = FileLock(self.path.with_name(self.path.name + ".lock"))
         fresh = not self.path.exists()
         if mode == "write":
             self._take_lock()
         try:
-            # Read before the file: a writer notes only what it has committed.
+            # Read before the file: a writer notes only the entries that it has committed.
             self._noted = 0 if fresh else self.lock.noted()
             self._database = self._connect(mode)
             try:
@@ -97,20 +98,20 @@ class SqliteLog(Closing):
 
     def _take_lock(self) -> None:
         try:
-            taken = self.lock.take(patience=PATIENCE)
+            taken = self.lock.take(timeout=CLEANUP_TIMEOUT)
         except OSError as error:
             raise LogUnavailableError(str(self.path), str(error)) from error
         if not taken:
             raise LogInUseError(str(self.path), self.lock.holder())
 
     def _check_length(self, length: int) -> None:
-        """The log must not be shorter than it once was: then acknowledged entries are lost."""
+        """Raise if the log is shorter than it once was: then acknowledged entries are lost."""
         if length < self._noted:
             raise CorruptLogError(
                 str(self.path),
                 f"it has {length} entries, but {self._noted} were committed: the file {self.path}"
-                f"-wal was damaged or removed, or a power failure took them (durability='full' "
-                f"prevents that). To go on without them, delete {self.path}.lock",
+                f"-wal was damaged or removed, or a power failure lost them (durability='full' "
+                f"prevents that). To continue without them, delete {self.path}.lock",
             )
 
     # -- the log -------------------------------------------------------------------------------
@@ -120,12 +121,12 @@ class SqliteLog(Closing):
 
     def begin(self, study: Study) -> None:
         if self._parts:
-            rule = "it holds a study already: take a new file"
+            rule = "it holds a study already: use a new file"
             raise InvalidArgumentError("log", str(self.path), rule)
         self.begin_part(study)
 
     def begin_part(self, study: Study) -> int:
-        """Keep what a further study is; its number."""
+        """Store the specification of a further study; returns its number."""
         part = len(self._parts)
         text = codec.to_text(codec.study_to_json(study))
         with self.transaction() as database:
@@ -141,7 +142,7 @@ class SqliteLog(Closing):
 
     @property
     def version(self) -> int:
-        """Which of the migrations the file has seen."""
+        """How many migrations the file has had."""
         return _pragma(self._database, "user_version")
 
     @property
@@ -149,9 +150,9 @@ class SqliteLog(Closing):
         return self.read_study(0)
 
     def read_study(self, part: int) -> Study:
-        """What a study in it is."""
+        """The specification of one of its studies."""
         if part >= len(self._parts):
-            self._parts = self._read_parts()  # this is a reader: it was begun since
+            self._parts = self._read_parts()  # this is a reader: the part is newer than its cache
         if not self._parts:
             raise InvalidArgumentError("log", str(self.path), "no study has been begun in it")
         if not 0 <= part < len(self._parts):
@@ -174,54 +175,55 @@ class SqliteLog(Closing):
             self._length, self._checksum = length, checksum
 
     def read_from(self, start: int = 0, *, part: int = 0) -> Iterator[Entry]:
-        """The entries of a study from a position on; all others are checked all the same."""
+        """The entries of a study from a position on; the entries of all studies are checked."""
         checksum, position = 0, 0
         of = "part" if self.version > 2 else "0"
-        query = f"SELECT number, event, decision, checksum, {of} FROM entries ORDER BY number"  # noqa: S608 - our own words
+        query = f"SELECT number, event, decision, checksum, {of} FROM entries ORDER BY number"  # noqa: S608 - built from constants
         with self._reading():
             for expected, row in enumerate(self._database.execute(query)):
-                number, what, answer, stored, whose = row
+                number, what, answer, stored, owner = row
                 if number != expected:
                     raise CorruptLogError(str(self.path), f"entry {expected} is missing")
-                checksum = _chained(what, answer, whose, before=checksum)
-                if checksum != stored or type(whose) is not int:
+                checksum = _chained(what, answer, owner, before=checksum)
+                if checksum != stored or type(owner) is not int:
                     raise CorruptLogError(str(self.path), f"entry {number} was altered")
-                if whose != part:
+                if owner != part:
                     continue
                 if position >= start:
                     yield codec.entry_from_texts(what, answer, f"entry {number} of {self.path}")
                 position += 1
 
     def close(self) -> None:
-        """Close the file and let others write to it."""
+        """Close the file, so that other processes can write to it."""
         self._disconnect()
         self.lock.release()
 
     # -- the file ------------------------------------------------------------------------------
 
     def _disconnect(self) -> None:
-        """Close the database; where nothing was written, the file stays as it is to the last bit.
+        """Close the database; if nothing was written, the file keeps every bit.
 
         The last connection to close moves the contents of the -wal file into the main file,
-        unless it is one that may not write.
+        unless it is a read-only one.
         """
-        bystander = None
+        reader = None
         if not self._wrote and self.path.exists():
             with suppress(sqlite3.Error):
-                bystander = sqlite3.connect(self._address, uri=True)
-                bystander.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                reader = sqlite3.connect(self._address, uri=True)
+                reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         self._database.close()
-        if bystander is not None:
-            bystander.close()
+        if reader is not None:
+            reader.close()
 
     @property
     def _address(self) -> str:
-        """The file for reading."""
+        """The URI that opens the file for reading."""
         place = self.path.absolute()
         wal = place.with_name(place.name + "-wal")
-        # Reading a file in WAL mode writes beside it, except where it cannot change: in an archive.
-        still = not os.access(place.parent, os.W_OK) and not wal.exists()
-        return f"{place.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
+        # Reading a file in WAL mode writes files beside it, unless it is opened as immutable: in a
+        # folder that is not writable, an archive for example.
+        immutable = not os.access(place.parent, os.W_OK) and not wal.exists()
+        return f"{place.as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         with self._reading():
@@ -247,11 +249,11 @@ class SqliteLog(Closing):
         if version > len(MIGRATIONS):
             raise SchemaError(
                 f"{self.path} has schema {version}, but this version reads up to "
-                f"{len(MIGRATIONS)}: it was written by a later one."
+                f"{len(MIGRATIONS)}: a later version of rungwise wrote it."
             )
-        verdict = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if verdict != "ok":
-            raise CorruptLogError(str(self.path), verdict)
+        found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise CorruptLogError(str(self.path), found)
         if mode == "write":
             database.execute("PRAGMA journal_mode = WAL")
             database.execute(f"PRAGMA synchronous = {self._durability.upper()}")
@@ -262,13 +264,13 @@ class SqliteLog(Closing):
                 database.execute(f"PRAGMA user_version = {number + 1}")
                 database.execute("COMMIT")
             if version < len(MIGRATIONS):
-                # So that the file itself, and not only the -wal file, says that it is ours.
+                # So that the file itself, and not only the -wal file, has the application id.
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _read_parts(self) -> list[Study]:
         checked = "checksum" if self.version > 1 else "NULL"
         part = "part" if self.version > 2 else "0"
-        query = f"SELECT document, {checked}, {part} FROM study ORDER BY 3"  # noqa: S608 - our own words
+        query = f"SELECT document, {checked}, {part} FROM study ORDER BY 3"  # noqa: S608 - built from constants
         found = self.select(query)
         studies = []
         with self._reading():
@@ -292,7 +294,7 @@ class SqliteLog(Closing):
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that is written inside, or nothing; inside another one it is part of that."""
+        """Commit everything that is written inside, or nothing; may be nested."""
         database = self._database
         if self._depth:
             yield database
@@ -306,7 +308,7 @@ class SqliteLog(Closing):
                 database.execute("COMMIT")
                 self._wrote = True
             except BaseException:
-                # SQLite rolls back by itself when the disk is full.
+                # SQLite has already rolled back if the disk is full.
                 if database.in_transaction:
                     database.execute("ROLLBACK")
                 self._length, self._checksum, self._parts = before
@@ -316,13 +318,13 @@ class SqliteLog(Closing):
         self.lock.note(self._length)
 
     def select(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows that a query gives."""
+        """The rows of a query."""
         with self._reading():
             return self._database.execute(query).fetchall()
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """The same; and what is of another type than anything we write is damage too."""
+        """Errors with the file's name; a value of an unexpected type is damage too."""
         with self._named():
             try:
                 yield
@@ -333,7 +335,7 @@ class SqliteLog(Closing):
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """What SQLite says of a file, with the file's name."""
+        """Errors of SQLite, with the file's name."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -343,7 +345,7 @@ class SqliteLog(Closing):
 
 
 def _chained(what: str, answer: str, part: int, *, before: int) -> int:
-    """The checksum of an entry; that of the log's own study is as it always was."""
+    """The checksum of an entry; for the log's own study it is as in version 0.1.0."""
     checksum = chain_checksum(what, answer, before=before)
     return chain_checksum(f"part {part}", before=checksum) if part else checksum
 

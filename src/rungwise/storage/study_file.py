@@ -1,7 +1,7 @@
-"""A study file: the log, and what is known of a real study besides its events.
+"""A study file: the log, and what is known about a real study besides its events.
 
 Nothing here changes a decision. It is written in the same transaction as the events it belongs
-to, so that a file is never half a story.
+to, so that a file always has both or neither.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ ABOUT = 1
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a study file says about its study besides the specification.
+    """What a study file holds about its study besides the specification.
 
     Attributes:
         metric: the name of the metric.
         open_ended: whether no maximum was given (the one in the scheduler is a safety net).
-        train: how to find the training function or script again, if that can be said.
-        options: how it was run: workers, retries and so on; resuming takes them as defaults.
+        train: how to find the training function or script again, if it can be found.
+        options: how it was run: workers, retries and so on; the defaults when it is resumed.
         created: when, in ISO 8601.
         version: of rungwise.
     """
@@ -73,12 +73,12 @@ class StudyFile(Closing):
 
     @property
     def folder(self) -> Path:
-        """Where checkpoints and outputs live."""
+        """The folder of checkpoints and outputs."""
         return study_folder(self.path)
 
     @property
     def held_open(self) -> tuple[int, ...]:
-        """The file descriptors that hold the lock: who inherits them holds it as well."""
+        """The file descriptors that hold the lock: a process that inherits them holds it too."""
         lock = self.log.lock.fileno()
         return () if lock is None else (lock,)
 
@@ -90,7 +90,7 @@ class StudyFile(Closing):
     # -- the log -------------------------------------------------------------------------------
 
     def begin_with(self, study: Study, about: About) -> None:
-        """Keep what the study is."""
+        """Store the specification of the study."""
         with self.log.transaction():
             self.log.begin(study)
             self._note("about", {"version_of_about": ABOUT, **asdict(about)})
@@ -103,7 +103,7 @@ class StudyFile(Closing):
         self._about = None
 
     def extend(self, entries: Iterable[Entry], *, part: int = 0) -> None:
-        """Keep entries, and with them what was noted since the last ones."""
+        """Store entries, and in the same transaction the notes made since the last ones."""
         if not self._pending:
             self.log.extend(entries, part=part)
             return
@@ -116,7 +116,7 @@ class StudyFile(Closing):
         return self.log.read_from(start)
 
     def begin_retraining(self, study: Study, trial: int) -> StudyPart:
-        """Begin the retraining of a trial: a study of its own in the same log."""
+        """Begin the retraining of a trial: a separate study in the same log."""
         with self.log.transaction():
             part = self.log.begin_part(study)
             self._note("retraining", {"part": part, "trial": trial})
@@ -125,17 +125,17 @@ class StudyFile(Closing):
 
     def retrainings(self) -> list[tuple[int, StudyPart]]:
         """The retrainings that were begun, in order: [(trial, study), …]."""
-        with self._whole("a retraining"):
+        with self._checking("a retraining"):
             return [
                 (found["trial"], StudyPart(self, found["part"]))
                 for _, found in self._noted("retraining")
             ]
 
-    # -- besides -------------------------------------------------------------------------------
+    # -- notes ---------------------------------------------------------------------------------
 
     @property
     def about(self) -> About:
-        """What the file says about its study, by the last change; it is read once."""
+        """What the file holds about its study, by the last change; it is read once."""
         if self._about is None:
             self._about = self._read_about()
         return self._about
@@ -143,35 +143,35 @@ class StudyFile(Closing):
     def _read_about(self) -> About:
         found = self._noted("about")
         if not found:
-            raise SchemaError(f"{self.path} holds a log, but not of a study that was tuned.")
+            raise SchemaError(f"{self.path} holds a log, but it was not written by rungwise.tune.")
         document = dict(found[-1][1])
         if document.pop("version_of_about", None) != ABOUT:
             raise SchemaError(f"{self.path} was written by a later version of rungwise.")
-        with self._whole("what it says about its study"):
+        with self._checking("the description of its study"):
             return About(**document)
 
     def note_failure(self, failure: Failure, *, part: int = 0) -> None:
-        """Keep a failure with the next entries."""
+        """Store a failure with the next entries."""
         self._note(_failures(part), asdict(failure))
 
     def failures(self, *, part: int = 0) -> list[Failure]:
         """All failures of a study, in order."""
-        with self._whole("a failure"):
+        with self._checking("a failure"):
             return [Failure(**document) for _, document in self._noted(_failures(part))]
 
     def extras(self) -> dict[tuple[int, float], dict[str, float]]:
-        """(job, resource) → the other metrics of that report, as version 0.1.0 kept them.
+        """(job, resource) → the other metrics of that report, as version 0.1.0 stored them.
 
         Since then they are part of the report itself (:attr:`Reported.metrics`).
         """
-        with self._whole("a metric"):
+        with self._checking("a metric"):
             return {
                 (found["job"], found["resource"]): found["metrics"]
                 for _, found in self._noted("extras")
             }
 
     def retrains(self) -> list[dict[str, Any]]:
-        """What came of training winners in full, as version 0.1.0 kept it.
+        """The results of training winners in full, as version 0.1.0 stored them.
 
         Since then retrainings are studies of their own (:meth:`retrainings`).
         """
@@ -192,12 +192,12 @@ class StudyFile(Closing):
             database.executemany("INSERT INTO notes VALUES (?, ?, ?, ?)", rows)
 
     def _noted(self, *kinds: str) -> list[tuple[str, dict[str, Any]]]:
-        """(kind, document) of some kinds, in order; all notes are checked on the way."""
+        """(kind, document) of some kinds, in order; all notes are checked."""
         if self.log.version < 2:
             return []
         found = []
         rows = self.log.select("SELECT number, kind, document, checksum FROM notes ORDER BY number")
-        with self._whole("a note"):
+        with self._checking("a note"):
             for expected, (number, what, text, stored) in enumerate(rows):
                 if number != expected:
                     raise CorruptLogError(str(self.path), f"note {expected} is missing")
@@ -208,7 +208,7 @@ class StudyFile(Closing):
         return found
 
     @contextmanager
-    def _whole(self, what: str) -> Iterator[None]:
+    def _checking(self, what: str) -> Iterator[None]:
         try:
             yield
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -217,7 +217,7 @@ class StudyFile(Closing):
     # -- the file ------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the file and let others write to it."""
+        """Close the file, so that other processes can write to it."""
         self.log.close()
 
 
@@ -235,11 +235,11 @@ class StudyPart:
 
     @property
     def study(self) -> Study:
-        """What it is."""
+        """Its specification."""
         return self.file.log.read_study(self.number)
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Keep entries."""
+        """Store entries."""
         self.file.extend(entries, part=self.number)
 
     def read_from(self, start: int = 0) -> Iterator[Entry]:
@@ -247,7 +247,7 @@ class StudyPart:
         return self.file.log.read_from(start, part=self.number)
 
     def note_failure(self, failure: Failure) -> None:
-        """Keep a failure with the next entries."""
+        """Store a failure with the next entries."""
         self.file.note_failure(failure, part=self.number)
 
     def failures(self) -> list[Failure]:
@@ -256,12 +256,12 @@ class StudyPart:
 
 
 def _failures(part: int) -> str:
-    """The kind of notes that failures are kept as."""
+    """The kind of the notes that hold failures."""
     return f"failure of {part}" if part else "failure"
 
 
 def shown(path: Path) -> str:
-    """A path as a person would write it: short where it lies in the working folder."""
+    """A path for messages: relative if it is in the working folder."""
     try:
         return str(path.relative_to(Path.cwd()))
     except (ValueError, OSError):

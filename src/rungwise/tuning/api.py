@@ -26,7 +26,7 @@ from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.option_checks import check_display
 from rungwise.options import take
-from rungwise.script_guard import not_while_loading
+from rungwise.script_guard import refuse_while_loading
 from rungwise.searchers.checking import check_searcher
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
@@ -91,7 +91,7 @@ def tune(
         max_resource: the most training for one configuration, in the unit that run.report counts
             (epochs, steps, rounds). Without it PASHA's ceiling alone decides, and a warning is
             given when it reaches the safety net.
-        trials: number of configurations tried at most; 256 if nothing else ends the study.
+        trials: maximum number of configurations; 256 if nothing else ends the study.
         backend: where trials are trained: a backend such as rungwise.Local(workers=4), or its name;
             worker processes on this machine by default. The options workers, gpus_per_worker and
             preload are the short form of giving them to it.
@@ -109,7 +109,8 @@ def tune(
         transfer: earlier study files, one or several. Their best configurations are tried first,
             and any other is trained beyond a rung only if it is at least as good there as the best
             of them (see Rush).
-        leaders: number of configurations taken from earlier studies at most, in all; 4 by default.
+        leaders: maximum number of configurations taken from earlier studies, in total; 4 by
+            default.
         seed: the same seed draws the same configurations.
         finish: "drain": continue until no trial can be promoted; "paper": end when the last
             configuration has started.
@@ -124,8 +125,8 @@ def tune(
             least promising paused trials lose theirs.
         checkpoints: folder where checkpoints are kept; beside the study file by default.
         keep: number of best trials that keep their checkpoints after the study, or "all".
-        durability: "normal": reports survive the death of any process; "full": a power failure as
-            well.
+        durability: "normal": reports survive the crash of any process; "full": also a power
+            failure.
         grace: seconds that a job has to end when it is asked to; then its process is killed.
         on_report: called with a :class:`ReportEvent` after every report. If it raises, the study
             stops and can be resumed.
@@ -139,7 +140,7 @@ def tune(
     """
     # All arguments by name: each group of options takes its own, so that none is written again.
     given = locals()
-    not_while_loading()
+    refuse_while_loading()
     search, stop = take(SearchOptions, given), take(StopOptions, given)
     output = take(OutputOptions, given)
     earlier = Transfer.of(search.transfer, search.leaders, study)
@@ -193,7 +194,7 @@ def resume(
         options: how to run it, where that is to change: ``backend``, ``retries``, …;
             ``workers`` and the other short forms change a field of the backend it had.
     """
-    not_while_loading()
+    refuse_while_loading()
     display = _choose_display(check_display("show", show))
     _check_callbacks(on_report=on_report, on_end=on_end)
     with _existing(study, types) as file:

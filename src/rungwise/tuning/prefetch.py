@@ -72,7 +72,7 @@ class ProposalPrefetcher:
                 pass  # makes Python read the filters again
 
     def _begin(self, number: int) -> None:
-        if not self._proposals.ahead(number):
+        if not self._proposals.should_prefetch(number):
             return
         future: Future[Config | None] = Future()
         self._coming = (number, future)

@@ -1,7 +1,7 @@
-"""The record of a study that is over: what readers ask for, without the engine that decided.
+"""The record of a study that is over: what readers need, without the engine.
 
 An engine holds what its next decision would need (rungs, crossings, proposals) and cannot be
-pickled; a result that outlives the study should not carry that around.
+pickled; a result that is kept after the study should not hold that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rungwise.validation import Goal
 
 @dataclass(frozen=True, slots=True)
 class EndedPlan:
-    """What was to be done; see :class:`rungwise.core.reading.ReadablePlan`."""
+    """The plan of the study; see :class:`rungwise.core.reading.ReadablePlan`."""
 
     scheduler: Recipe
     limits: Limits
@@ -33,7 +33,7 @@ class EndedPlan:
 
 @dataclass(frozen=True, slots=True)
 class NoScheduler:
-    """In place of recipe and scheduler where rungwise has scheduled nothing."""
+    """Recipe and scheduler of a study that rungwise did not schedule."""
 
     max_resource: int | None = None
     ceilings: Trace = ()
@@ -53,7 +53,7 @@ class NoScheduler:
 
 
 class EndedScheduler:
-    """What a scheduler had published; it has a ladder and brackets where the scheduler has them."""
+    """What a scheduler published; it has a ladder and brackets if the scheduler has them."""
 
     def __init__(self, scheduler: ReadableScheduler) -> None:
         self.ceilings: Trace = tuple(scheduler.ceilings)
@@ -66,7 +66,7 @@ class EndedScheduler:
             self.brackets = brackets and [SimpleNamespace(ladder=one.ladder) for one in brackets]
 
     def explain(self) -> str:
-        """Why the ceiling stands where it stands."""
+        """Why the ceiling is where it is."""
         return self._explanation
 
 
@@ -94,7 +94,7 @@ class EndedStudy:
 
     @classmethod
     def record(cls, engine: ReadableStudy) -> EndedStudy:
-        """The record of an engine that handles nothing more."""
+        """The record of an engine that will handle no more events."""
         plan = engine.study
         return cls(
             study=EndedPlan(plan.scheduler, plan.limits, plan.goal),
@@ -120,8 +120,8 @@ class EndedStudy:
         """The record of a study that no engine has run.
 
         Args:
-            curves: (configuration, values after 1, 2, … units of resource) of each trial; without
-                a value it was drawn and never trained.
+            curves: (configuration, values after 1, 2, … units of resource) of each trial; a trial
+                without values was drawn and never trained.
             goal: whether the values were minimised or maximised.
             why: why the study ended.
         """
@@ -149,14 +149,14 @@ class EndedStudy:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle numbers in a few arrays and not in an object each: a tenth of the time."""
+        """Pickle numbers in a few arrays, not in one object per number: a tenth of the time."""
         others = {name: getattr(self, name) for name in self.__slots__}
         best = None if self.best is None else self.best.id
         jobs = [(job.id, job.trial, job.start, job.until) for job in self.jobs]
         return _unpack, ({**others, "best": best, "jobs": jobs, "trials": ()}, *_pack(self.trials))
 
     def why(self) -> str:
-        """Why the study ended and why the ceiling stands where it stands."""
+        """Why the study ended and why the ceiling is where it is."""
         return self.explanation
 
 
@@ -176,7 +176,7 @@ _Packed = tuple[list[tuple[Any, ...]], "array[float]", "array[float]"]
 
 
 def _pack(trials: Sequence[Trial]) -> _Packed:
-    """What trials hold besides their curves, a tuple each, and all curves one after the other."""
+    """One tuple per trial with all but its curve, and all curves in two arrays."""
     resources, losses = array("d"), array("d")
     for trial in trials:
         resources.extend(trial.resources)

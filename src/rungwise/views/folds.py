@@ -1,8 +1,8 @@
 """Folds for reading a study: the leaderboard, the rungs, the ceiling, curves.
 
-Law of this file: it looks and changes nothing. What it returns comes from the trials' own reports
+Law of this file: it reads and changes nothing. What it returns comes from the trials' own reports
 and from what schedulers publish (their ladder, their traces), so it holds for every scheduler and
-for a study at any moment.
+at any time during a study.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Row:
         resource: where that value was reported.
         reached: the furthest resource it reported, 0 before its first report.
         rung: the level of the highest rung it reached, None below the first.
-        state: where it stands, in a word.
+        state: its state, in one word.
         config: its configuration.
-        note: what is known besides, for example why it failed.
+        note: any further information, for example why it failed.
     """
 
     rank: int
@@ -75,11 +75,11 @@ class BestTrial:
 
 @dataclass(frozen=True, slots=True)
 class RungView:
-    """One rung, as a person wants to see it.
+    """One rung, for display.
 
     Attributes:
         level: its resource.
-        entered: how many trials were trained at least so far.
+        entered: how many trials were trained at least to this level.
         waiting: how many of them are paused here and were not promoted (yet).
         running_to: how many running jobs reach it next.
         best: the best value reported here, in the user's sign; None if none was finite.
@@ -152,13 +152,13 @@ def best(engine: ReadableStudy) -> BestTrial | None:
 
 
 def ceiling(engine: ReadableStudy) -> float | None:
-    """How far trials may go at the moment; None where the scheduler does not say."""
+    """How far trials may be trained now; None if the scheduler has no ceiling."""
     trace = engine.scheduler.ceilings
     return trace[-1][1] if trace else None
 
 
 def epsilon(engine: ReadableStudy) -> float | None:
-    """The ε of the last check; None where the criterion has none, or none was needed yet."""
+    """The ε of the last check; None if the criterion has none, or did not need it yet."""
     trace = engine.scheduler.epsilons
     return trace[-1][1] if trace else None
 
@@ -171,16 +171,16 @@ def curve(trial: Trial, goal: Goal) -> list[tuple[float, float]]:
 
 
 def common_ladder(engine: ReadableStudy) -> Ladder | None:
-    """The ladder that every trial climbs from its lowest rung; None where there is no such ladder.
+    """The ladder, if every trial starts at its lowest rung; None otherwise.
 
-    The brackets of Hyperband climb parts of it only.
+    The brackets of Hyperband use only parts of their ladder.
     """
     ladder: Ladder | None = getattr(engine.scheduler, "ladder", None)
     return None if hasattr(engine.scheduler, "brackets") else ladder
 
 
 def list_levels(engine: ReadableStudy) -> Sequence[int]:
-    """The levels of all rungs; where a scheduler has no ladder, wherever its jobs went."""
+    """The levels of all rungs; without a ladder, the resources at which jobs ended."""
     ladder: Ladder | None = getattr(engine.scheduler, "ladder", None)
     return _levels_met(engine) if ladder is None else ladder.levels
 
@@ -188,12 +188,12 @@ def list_levels(engine: ReadableStudy) -> Sequence[int]:
 def next_level(engine: ReadableStudy, trial: Trial) -> int | None:
     """The level that a trial reaches next if it is trained on; None beyond the last.
 
-    It is not always the goal of its job: where trials run on until they are stopped, that is the
-    far end of the ladder.
+    It is not always the end of its job: if trials run until they are stopped, jobs go to the end
+    of the ladder.
     """
     levels = list_levels(engine)
     brackets = getattr(engine.scheduler, "brackets", None)
-    if brackets is not None:  # a bracket of Hyperband climbs part of the ladder only
+    if brackets is not None:  # a bracket of Hyperband uses only part of the ladder
         levels = brackets[trial.bracket].ladder.levels
     above = bisect_right(levels, trial.resource)
     return levels[above] if above < len(levels) else None

@@ -1,4 +1,4 @@
-"""What came of a study, simulated or real: one way to read both."""
+"""The result of a study, simulated or real: both are read in the same way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rungwise.views.study_view import StudyView
 
 
 class StudyResult:
-    """What came of a study, simulated or real.
+    """The result of a study, simulated or real.
 
     :class:`rungwise.TuningResult` and :class:`rungwise.SimulationResult` are both this.
 
@@ -42,12 +42,12 @@ class StudyResult:
 
     @property
     def best(self) -> BestTrial | None:
-        """The best configuration; None where no trial has reported a finite value."""
+        """The best configuration; None if no trial has reported a finite value."""
         return self.view.best
 
     @property
     def why(self) -> str:
-        """Why the study ended and why the ceiling stands where it stands."""
+        """Why the study ended and why the ceiling is where it is."""
         return self.view.why
 
     @property
@@ -57,12 +57,12 @@ class StudyResult:
 
     @property
     def reports(self) -> int:
-        """How many reports brought something new."""
+        """How many reports were at a new resource of their trial."""
         return self.view.reports
 
     @property
     def resource_spent(self) -> float:
-        """The resource trained in total, as far as it was reported."""
+        """The total resource of all reports."""
         return self.view.resource_spent
 
     @property
@@ -77,7 +77,7 @@ class StudyResult:
 
     @property
     def epsilons(self) -> list[tuple[int, float]]:
-        """[(number of reports so far, ε), …] whenever a check asked for ε and it had changed."""
+        """[(number of reports so far, ε), …] whenever a check used ε and it had changed."""
         return self.view.epsilons
 
     def leaderboard(self, limit: int | None = 10) -> list[Row]:
@@ -89,7 +89,7 @@ class StudyResult:
         return self.view.leaderboard(limit)
 
     def rungs(self) -> list[RungView]:
-        """The rungs from the lowest to the ceiling, with who stands where."""
+        """The rungs from the lowest to the ceiling, with the trials at each."""
         return self.view.rungs()
 
     def curves(self) -> dict[int, list[tuple[float, float]]]:
@@ -101,7 +101,7 @@ class StudyResult:
         return self.view.curve(trial)
 
     def to_json(self, *, top: int | None = 10) -> dict[str, Any]:
-        """What came of the study as plain JSON values; what is not finite is null.
+        """The result as plain JSON values; what is not finite is null.
 
         Args:
             top: how many rows of the leaderboard; None for all.
@@ -126,7 +126,7 @@ class StudyResult:
         return plain
 
     def _found(self) -> BestTrial | None:
-        """The best configuration, for results whose ``best`` raises where there is none."""
+        """The best configuration or None; some results raise in ``best`` if there is none."""
         return self.best
 
 

@@ -1,7 +1,7 @@
-"""A study for reading: everything that displays, plots, exports and results ask for.
+"""A study for reading: everything that displays, plots, exports and results need.
 
-Law of this file: a view hands out values and copies, never what the engine works with. So whoever
-holds a view can look at a study at any moment, and cannot change it.
+Law of this file: a view returns values and copies, never the objects that the engine works with.
+So the holder of a view can read a study at any time, and cannot change it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rungwise.views import folds
 from rungwise.views.folds import BestTrial, Row, RungView
 
 UNNAMED = "value"
-"""What is measured, where it has no name."""
+"""The name of a metric that has no name."""
 
 
 class TrialView:
@@ -53,7 +53,7 @@ class TrialView:
 
     @property
     def state(self) -> str:
-        """Where it stands, in a word."""
+        """Its state, in one word."""
         return self._trial.state.value
 
     @property
@@ -63,7 +63,7 @@ class TrialView:
 
     @property
     def note(self) -> str:
-        """What is known besides, for example why it failed."""
+        """Any further information, for example why it failed."""
         return self._trial.note
 
     @property
@@ -85,8 +85,7 @@ class TrialView:
 class StudyView:
     """A study, for reading.
 
-    It stays with the study: what it returns is true at the moment of the call. Making one costs
-    nothing.
+    It follows the study: what it returns is true at the time of the call. Creating one is cheap.
 
     Args:
         study: the engine, or the record of a study that is over.
@@ -133,12 +132,12 @@ class StudyView:
 
     @property
     def reports(self) -> int:
-        """How many reports brought something new."""
+        """How many reports were at a new resource of their trial."""
         return self._study.reports
 
     @property
     def resource_spent(self) -> float:
-        """The resource trained in total, as far as it was reported."""
+        """The total resource of all reports."""
         return self._study.spent
 
     @property
@@ -158,12 +157,12 @@ class StudyView:
 
     @property
     def why(self) -> str:
-        """Why the study ended and why the ceiling stands where it stands."""
+        """Why the study ended and why the ceiling is where it is."""
         return self._study.why()
 
     @property
     def explanation(self) -> str:
-        """Why the ceiling stands where it stands, as a clause."""
+        """Why the ceiling is where it is, as a clause."""
         return self._study.scheduler.explain()
 
     # -- what was found ------------------------------------------------------------------------
@@ -206,12 +205,12 @@ class StudyView:
 
     @property
     def levels(self) -> Sequence[int]:
-        """The levels of all rungs; where a scheduler has no ladder, wherever its jobs went."""
+        """The levels of all rungs; without a ladder, the resources at which jobs ended."""
         return tuple(folds.list_levels(self._study))
 
     @property
     def common_ladder(self) -> Ladder | None:
-        """The ladder that every trial climbs from its lowest rung; None where there is none."""
+        """The ladder, if every trial starts at its lowest rung; None otherwise."""
         return folds.common_ladder(self._study)
 
     def rungs(self) -> list[RungView]:
@@ -225,17 +224,17 @@ class StudyView:
 
     @property
     def ceiling(self) -> float | None:
-        """How far trials may go at the moment; None where the scheduler does not say."""
+        """How far trials may be trained now; None if the scheduler has no ceiling."""
         return folds.ceiling(self._study)
 
     @property
     def epsilons(self) -> list[tuple[int, float]]:
-        """[(number of reports so far, ε), …] whenever a check asked for ε and it had changed."""
+        """[(number of reports so far, ε), …] whenever a check used ε and it had changed."""
         return list(self._study.scheduler.epsilons)
 
     @property
     def epsilon(self) -> float | None:
-        """The ε of the last check; None where the criterion has none, or none was needed yet."""
+        """The ε of the last check; None if the criterion has none, or did not need it yet."""
         return folds.epsilon(self._study)
 
     # -- against others ------------------------------------------------------------------------
@@ -250,7 +249,7 @@ class StudyView:
 
 
 def find_view(source: Any) -> StudyView | None:
-    """The view of what came of a study: a view, a result, or an engine; None of anything else."""
+    """The view of a study, from a view, a result or an engine; None for anything else."""
     if isinstance(source, Engine):
         return StudyView(source)
     found = source if isinstance(source, StudyView) else getattr(source, "view", None)

@@ -11,7 +11,7 @@ from rungwise.benchmarks import catalog, store
 from rungwise.benchmarks.card import Card
 from rungwise.errors import RungwiseError
 from rungwise.lab.reproduction import Settings, reproduce
-from rungwise.lab.reproduction.chunks import Shelf, draw_sample
+from rungwise.lab.reproduction.chunks import TableCache, draw_sample
 from rungwise.lab.reproduction.executor import plan_chunks, run, uses_nearest
 from rungwise.lab.reproduction.experiments import EXPERIMENTS, plan
 from rungwise.lab.reproduction.markdown import markdown
@@ -116,15 +116,15 @@ def test_the_result_is_that_of_simulate(curves):
 def test_a_small_table_gives_each_row_once(folder):
     write_tiny(folder)
     _, chunks = planned(("table1",), Settings((), seeds=1, configs=256))
-    table, _ = Shelf(catalog.load).take(chunks[0])
+    table, _ = TableCache(catalog.load).load(chunks[0])
     assert sorted(draw_sample(table, chunks[0])) == [0, 1, 2]
 
 
 def test_coarse_tables_sum_the_seconds_and_follow_the_seed(curves):
     _, chunks = planned(("granularity",))
-    shelf = Shelf(catalog.load)
-    fine, _ = shelf.take(chunks[0])
-    coarse, points = shelf.coarse(chunks[0])
+    cache = TableCache(catalog.load)
+    fine, _ = cache.load(chunks[0])
+    coarse, points = cache.load_coarse(chunks[0])
     assert points == 4
     assert np.array_equal(coarse.values, fine.values[:, 3::4], equal_nan=True)
     assert coarse.leg(5, 0, 2)[1] == pytest.approx([4 * fine.seconds[5]] * 2)

@@ -169,10 +169,10 @@ def test_lcbench_has_an_experiment_of_its_own_unless_it_is_named():
 @pytest.mark.parametrize(
     ("facts", "why"),
     [
-        ({}, "one point an epoch"),
-        ({"details": {"points_per_epoch": 1}}, "one point an epoch"),
-        ({"details": {"points_per_epoch": "many"}}, "one point an epoch"),
-        ({"details": {"points_per_epoch": 8}, "resources": 7}, "before the first epoch"),
+        ({}, "at most one point per epoch"),
+        ({"details": {"points_per_epoch": 1}}, "at most one point per epoch"),
+        ({"details": {"points_per_epoch": "many"}}, "at most one point per epoch"),
+        ({"details": {"points_per_epoch": 8}, "resources": 7}, "shorter than one epoch"),
         ({"details": {"points_per_epoch": 8}}, ""),
     ],
 )

@@ -100,7 +100,7 @@ def test_workers_share_the_work():
 
 def test_optuna_learns_from_the_rows_that_were_trained():
     table = searchable(ROWS)
-    with optuna_peer.quietly():
+    with optuna_peer.silence_optuna():
         peer = optuna_peer._Peer(table, trials=ROWS, seed=1)
         result = peer.run(2)
     told = peer._study.trials

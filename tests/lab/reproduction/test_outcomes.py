@@ -58,16 +58,16 @@ def test_a_goal_that_is_none_is_refused():
 def test_a_row_against_its_sample_by_hand():
     finals = Finals(benchmark([0.5, 0.9, 0.7, 0.1, 0.8]), 0)
     # Of 0.5, 0.9, 0.7, 0.1 the best is 0.9 and the median 0.6.
-    final, share, regret = finals.judge(0, [0, 1, 2, 3])
+    final, share, regret = finals.evaluate(0, [0, 1, 2, 3])
     assert (final, share) == (0.5, 0.5)
     assert regret == pytest.approx((0.9 - 0.5) / (0.9 - 0.6))
-    assert finals.judge(1, [0, 1, 2, 3]) == (0.9, 0.0, 0.0)
+    assert finals.evaluate(1, [0, 1, 2, 3]) == (0.9, 0.0, 0.0)
 
 
 def test_smaller_is_better_where_the_card_says_so():
     finals = Finals(benchmark([3.0, 1.0, 2.0, 9.0], goal="min", metric="loss"), 0)
     # The best is 1, the median 2.5.
-    final, share, regret = finals.judge(2, [0, 1, 2, 3])
+    final, share, regret = finals.evaluate(2, [0, 1, 2, 3])
     assert (final, share) == (2.0, 0.25)
     assert regret == pytest.approx(1 / 1.5)
 
@@ -77,7 +77,7 @@ def test_what_diverged_counts_as_the_worst_of_the_table():
     assert finals.values.tolist() == [0.5, 0.2, 0.9, 0.2, 0.2]
     assert finals.trained.tolist() == [True, False, True, True, False]
     # 0.2 is in the table but not in the sample, and counts all the same.
-    final, share, regret = finals.judge(1, [0, 1, 2])
+    final, share, regret = finals.evaluate(1, [0, 1, 2])
     assert (final, share) == (0.2, pytest.approx(2 / 3))
     assert regret == pytest.approx((0.9 - 0.2) / (0.9 - 0.5))
 
@@ -89,13 +89,13 @@ def test_a_loss_that_diverged_counts_as_the_largest():
 
 def test_nothing_found_is_the_worst_of_the_table():
     finals = Finals(benchmark([0.5, 0.9, 0.1]), 0)
-    assert finals.judge(-1, [0, 1])[:2] == (0.1, 1.0)
+    assert finals.evaluate(-1, [0, 1])[:2] == (0.1, 1.0)
 
 
 def test_where_half_the_sample_ties_with_the_best_only_the_best_has_a_regret():
     finals = Finals(benchmark([0.9, 0.9, 0.9, 0.1]), 0)
-    assert finals.judge(0, [0, 1, 2, 3]) == (0.9, 0.0, 0.0)
-    final, share, regret = finals.judge(3, [0, 1, 2, 3])
+    assert finals.evaluate(0, [0, 1, 2, 3]) == (0.9, 0.0, 0.0)
+    final, share, regret = finals.evaluate(3, [0, 1, 2, 3])
     assert (final, share) == (0.1, 0.75)
     assert math.isnan(regret)
 
@@ -152,7 +152,7 @@ accuracies = st.lists(st.floats(0, 1), min_size=2, max_size=12)
 @given(accuracies, st.data())
 def test_shares_and_regrets_agree_with_counting(final, data):
     row = data.draw(st.integers(0, len(final) - 1))
-    _, share, regret = Finals(benchmark(final), 0).judge(row, range(len(final)))
+    _, share, regret = Finals(benchmark(final), 0).evaluate(row, range(len(final)))
     better = [value for value in final if value > final[row]]
     assert share == pytest.approx(len(better) / len(final))
     assert (regret == 0) == (not better)

@@ -9,7 +9,7 @@ import rungwise as rw
 from rungwise.benchmarks import catalog
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 from rungwise.lab.reproduction import Settings, available, reproduce, searcher_findings
-from rungwise.lab.reproduction.chunks import Shelf, run_chunk
+from rungwise.lab.reproduction.chunks import TableCache, run_chunk
 from rungwise.lab.reproduction.executor import plan_chunks, run
 from rungwise.lab.reproduction.experiments import EXPERIMENTS, chosen, plan, protocols_for, shortest
 from rungwise.lab.reproduction.findings import write_findings
@@ -25,7 +25,7 @@ FEW = replace(SMALL, configs=8)
 
 
 def lacking(monkeypatch, *missing):
-    monkeypatch.setattr(available, "is_there", lambda extra: extra not in missing)
+    monkeypatch.setattr(available, "is_installed", lambda extra: extra not in missing)
 
 
 # -- the plan -----------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ def test_it_is_run_by_name_only():
     assert "bo" not in chosen(["all"])
     assert chosen(["bo"]) == ("bo",)
     assert chosen(["bo", "all"]) == (*chosen(["all"]), "bo") == tuple(EXPERIMENTS)
-    assert [name for name, one in EXPERIMENTS.items() if one.apart] == ["bo"]
+    assert [name for name, one in EXPERIMENTS.items() if one.by_name_only] == ["bo"]
 
 
 @pytest.mark.parametrize("names", [("table1",), ("bo",), ("all",), ("all", "bo"), ("eta", "bo")])
@@ -109,11 +109,11 @@ def test_without_optuna_its_rows_are_left_out_and_told(folder, monkeypatch):
     )
 
 
-def test_an_extra_is_there_if_its_package_is(monkeypatch):
+def test_an_extra_is_installed_if_its_package_is(monkeypatch):
     monkeypatch.setattr(available, "PACKAGES", {"bo": ["json"], "optuna": ["no_such_package"]})
-    assert available.is_there("")
-    assert available.is_there("bo")
-    assert not available.is_there("optuna")
+    assert available.is_installed("")
+    assert available.is_installed("bo")
+    assert not available.is_installed("optuna")
 
 
 # -- what comes of it ---------------------------------------------------------------------------
@@ -161,10 +161,10 @@ def test_nobody_waits_for_the_end_of_a_long_study(folder):
         asked.append(True)
         return len(asked) > 5
 
-    assert not run_chunk(slow, Shelf(catalog.load), enough=enough)
+    assert not run_chunk(slow, TableCache(catalog.load), cancelled=enough)
     assert len(asked) == 6  # in its middle: it has more reports
     asked.clear()
-    assert len(run_chunk(quick, Shelf(catalog.load), enough=enough)) == 1
+    assert len(run_chunk(quick, TableCache(catalog.load), cancelled=enough)) == 1
     assert len(asked) == 1  # once, at its end
 
 

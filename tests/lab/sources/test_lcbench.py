@@ -215,7 +215,7 @@ def test_cut_and_strange_zip_files_are_refused(tmp_path):
     refused(path, tmp_path, "data_2k_lw.zip")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("../data_2k_lw.json", text)
-    refused(path, tmp_path, "nothing that is known")
+    refused(path, tmp_path, "of no known form")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data_2k_lw.json", text)
         archive.writestr("data_2k.json", text)
@@ -244,7 +244,7 @@ def test_the_walker_sees_what_a_reader_sees(document, indent, ascii_only, chunk)
         def read(self, size=-1):
             return super().read(min(size, chunk))
 
-    walked = [*json_stream.entries(Slow(text), "x")]
+    walked = [*json_stream.iterate_entries(Slow(text), "x")]
     assert walked == [(a, b, value) for a, inner in document.items() for b, value in inner.items()]
 
 
@@ -260,7 +260,7 @@ def test_an_entry_that_never_ends_is_refused(monkeypatch):
 
     stream = Endless()
     with pytest.raises(TableError, match="at most 1,048,576 letters"):
-        list(json_stream.entries(stream, "x"))
+        list(json_stream.iterate_entries(stream, "x"))
     assert stream.total < 2**24
 
 

@@ -263,7 +263,7 @@ def test_a_tar_of_something_else_is_refused(tmp_path):
 def test_results_that_are_no_pickle_are_refused(tmp_path):
     path = tmp_path / "x.bz2"
     path.write_bytes(bz2.compress(b"hello"))
-    refused(path, tmp_path, "nothing that is known")
+    refused(path, tmp_path, "of no known form")
 
 
 def changed(change, index=0):

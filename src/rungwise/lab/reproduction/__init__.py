@@ -1,4 +1,4 @@
-"""The paper's evaluation on whatever benchmarks are installed, its figures beside ours.
+"""The paper's evaluation on the installed benchmarks, its figures beside ours.
 
 Reference:
     Bohdal et al., PASHA: Efficient HPO and NAS with Progressive Resource Allocation (2023).

@@ -1,4 +1,4 @@
-"""``reproduce()``: plan, run, put together."""
+"""``reproduce()``: plan the studies, run them, collect the results."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ def reproduce(
     The same arguments give the same result, whatever the number of processes.
 
     Args:
-        experiments: names from :data:`EXPERIMENTS`, or ``"all"``, which is
-            all but ``"bo"``: that takes tens of minutes, and needs the extra ``rungwise[bo]``.
+        experiments: names from :data:`EXPERIMENTS`, or ``"all"``, which is all but ``"bo"``: that
+            one takes tens of minutes, and needs the extra ``rungwise[bo]``.
         benchmarks: names of installed benchmarks; all of them by default, and then LCBench's 35
-            are in the experiment that is about them only.
+            are used only in the experiment about LCBench.
         settings: seeds, configurations, workers and protocols; the paper's by default. The
             experiments in it are replaced by those given here.
         processes: how many processes run it. With more than one, call it from the main module
             under ``if __name__ == "__main__":``, since they start as new interpreters.
-        progress: is told (studies done, studies in all).
+        progress: called with (studies done, studies in total).
     """
     experiments = _texts("experiments", experiments)
     benchmarks = None if benchmarks is None else _texts("benchmarks", benchmarks)
     names = chosen(experiments)
     if not names:
-        raise InvalidArgumentError("experiments", experiments, "there must be one at least")
+        raise InvalidArgumentError("experiments", experiments, "at least one is required")
     settings = _checked(Settings(names) if settings is None else settings, names)
     settings = replace(settings, benchmarks=tuple(benchmarks or ()))
     for name in names:
-        if not available.is_there(EXPERIMENTS[name].extra):
+        if not available.is_installed(EXPERIMENTS[name].extra):
             raise MissingExtraError(f"the experiment {name}", EXPERIMENTS[name].extra)
     cards = _cards(benchmarks)
     pairs = plan(names, list(cards.values()), everything=benchmarks is None)
@@ -78,7 +78,7 @@ def reproduce(
         remarks={
             name: (
                 *list_remarks(card, settings, nearest=executor.uses_nearest(card, settings)),
-                *_drawn_at_random(name, pairs),
+                *_describe_random_baseline(name, pairs),
             )
             for name, card in used.items()
         },
@@ -95,21 +95,21 @@ def _texts(argument: str, given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _drawn_at_random(name: str, pairs: Pairs) -> tuple[str, ...]:
-    """What the random baseline would come to with many draws; it has one a run, as in the paper."""
-    mine = [experiment for experiment, card in pairs if card.name == name]
+def _describe_random_baseline(name: str, pairs: Pairs) -> tuple[str, ...]:
+    """The mean of the random baseline over all draws; a run has one draw, as in the paper."""
+    run_here = [experiment for experiment, card in pairs if card.name == name]
     if name.startswith("lcbench-") or not any(
-        "random" in experiment.methods for experiment in mine
+        "random" in experiment.methods for experiment in run_here
     ):
-        return ()  # LCBench's many tables are told together
+        return ()  # LCBench's many tables are described together
     benchmark = catalog.load(name)
-    told = everything(benchmark)
+    overall = everything(benchmark)
     if not choose_final_metric(benchmark.card).percent:
         return ()
-    figures = f"{100 * told.mean:.2f} ± {100 * told.std:.2f} %"
+    figures = f"{100 * overall.mean:.2f} ± {100 * overall.std:.2f} %"
     sentence = (
-        "The random baseline is one draw a run, as in the paper; the mean over all configurations "
-        f"of the table is {figures}."
+        "The random baseline is one draw per run, as in the paper; the mean over all "
+        f"configurations of the table is {figures}."
     )
     return (sentence,)
 
@@ -117,7 +117,7 @@ def _drawn_at_random(name: str, pairs: Pairs) -> tuple[str, ...]:
 def _checked(settings: Settings, names: tuple[str, ...]) -> Settings:
     must_be("settings", settings, Settings, "rungwise.lab.reproduction.Settings(…)")
     if not settings.protocols:
-        raise InvalidArgumentError("protocols", settings.protocols, "there must be one at least")
+        raise InvalidArgumentError("protocols", settings.protocols, "at least one is required")
     for protocol in settings.protocols:
         one_of("protocol", protocol, tuple(PROTOCOLS))
     protocols = tuple(name for name in PROTOCOLS if name in settings.protocols)
@@ -134,34 +134,35 @@ def _checked(settings: Settings, names: tuple[str, ...]) -> Settings:
 
 
 def _cards(names: Sequence[str] | None) -> Mapping[str, Card]:
-    """The cards of the benchmarks, in the order asked for; a damaged one elsewhere is no matter."""
+    """The cards of the benchmarks, in the order given; others may be damaged."""
     if names is None:
         cards = catalog.cards()
         if not cards:
             rule = (
-                "there is no benchmark in it: convert one (`rungwise benchmark convert`), or say "
-                f"with {catalog.VARIABLE} where they are"
+                "it contains no benchmark: convert one (`rungwise benchmark convert`), or set "
+                f"{catalog.VARIABLE} to the folder of your benchmarks"
             )
             raise TableError("data folder", str(catalog.data_folder()), rule)
         return cards
     if not names:
-        raise InvalidArgumentError("benchmarks", names, "there must be one at least")
+        raise InvalidArgumentError("benchmarks", names, "at least one is required")
     return {name: store.read_card(catalog.find(name).folder, name) for name in names}
 
 
 def _left_out(
     asked: Sequence[str], names: Sequence[str], cards: Mapping[str, Card], run: set[str]
 ) -> tuple[str, ...]:
-    """Why an experiment was not run at all, or not on a benchmark where it was asked for."""
+    """Why an experiment was not run at all, or not on a benchmark that was named."""
     sentences = []
     for name, experiment in EXPERIMENTS.items():
         title = f"{experiment.title} ({', '.join(filter(None, (name, experiment.whereabouts)))})"
         if name not in names:
             if ALL in asked:
-                sentences.append(f"{title} was left out: {experiment.apart}.")
+                sentences.append(f"{title} was left out: {experiment.by_name_only}.")
         elif name == "lcbench" and name not in run:
             why = (
-                "none of these benchmarks is of LCBench; `rungwise benchmark fetch lcbench` gets it"
+                "none of these benchmarks is from LCBench; download it with `rungwise benchmark "
+                "fetch lcbench`"
             )
             sentences.append(f"{title} was left out: {why}.")
         elif name not in run:
@@ -178,11 +179,11 @@ def _left_out(
 
 
 def _without_extras(experiment: Experiment, title: str) -> Iterator[str]:
-    """Methods that need what is not installed."""
-    lacking: dict[str, list[str]] = {}
+    """Sentences about methods whose extra is not installed."""
+    missing: dict[str, list[str]] = {}
     for method in (METHODS[name] for name in experiment.methods):
-        if not available.is_there(method.extra):
-            lacking.setdefault(method.extra, []).append(method.label)
-    for extra, labels in lacking.items():
+        if not available.is_installed(method.extra):
+            missing.setdefault(method.extra, []).append(method.label)
+    for extra, labels in missing.items():
         why = f"they need an extra: pip install 'rungwise[{extra}]'"
         yield f"Of {title}, {join_words(labels)} were left out: {why}."

@@ -1,4 +1,4 @@
-"""The studies of one sample of one table, and the shelf that keeps what they read."""
+"""The studies of one sample of one table, and the cache of the table they use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rungwise.schedulers import FixedResource
 from rungwise.simulation import simulate
 
 Load = Callable[[str], Benchmark]
-"""name → benchmark; it must be importable by name where there are several processes."""
+"""name → benchmark; it must be importable by name if there are several processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Chunk:
         seed: which scheduler seed.
         runs: (method, protocol) of each study.
         configs: how many configurations are drawn.
-        workers: how many train at a time.
-        nearest: whether they are drawn from the space and answered by the nearest row.
+        workers: how many are trained at the same time.
+        nearest: whether they are drawn from the space and get the curve of the nearest row.
     """
 
     benchmark: str
@@ -43,8 +43,8 @@ class Chunk:
     nearest: bool
 
 
-class Shelf:
-    """Keeps the benchmark in hand, so that chunks that follow each other load it once.
+class TableCache:
+    """Keeps the current benchmark, so that consecutive chunks load it once.
 
     Args:
         load: where benchmarks come from.
@@ -58,8 +58,8 @@ class Shelf:
         self._coarse: Table | None = None
         self._finals: Finals | None = None
 
-    def take(self, chunk: Chunk) -> tuple[Table, Finals]:
-        """The table of a chunk, and what its rows come to."""
+    def load(self, chunk: Chunk) -> tuple[Table, Finals]:
+        """The table of a chunk, and the final values of its rows."""
         if self._benchmark is None or self._benchmark.name != chunk.benchmark:
             self._key = None
             self._benchmark = self._load(chunk.benchmark)
@@ -71,9 +71,9 @@ class Shelf:
             self._key = key
         return self._fine, self._finals
 
-    def coarse(self, chunk: Chunk) -> tuple[Table, int]:
-        """The table of the chunk in hand at whole epochs, and how many points an epoch has."""
-        assert self._benchmark is not None, "take it first"
+    def load_coarse(self, chunk: Chunk) -> tuple[Table, int]:
+        """The table of the loaded chunk at whole epochs, and how many points an epoch has."""
+        assert self._benchmark is not None, "load it first"
         points = points_per_epoch(self._benchmark.card)
         if self._coarse is None:
             epochs = range(points, self._benchmark.resources + 1, points)
@@ -82,47 +82,49 @@ class Shelf:
 
 
 def run_chunk(
-    chunk: Chunk, shelf: Shelf, *, enough: Callable[[], bool] = lambda: False
+    chunk: Chunk, cache: TableCache, *, cancelled: Callable[[], bool] = lambda: False
 ) -> list[Outcome]:
     """The outcomes of a chunk.
 
     Args:
         chunk: what to run.
-        shelf: where its table is.
-        enough: asked after each study, and within those that take long; when it says so, that one
-            and those that remain are left out.
+        cache: loads its table.
+        cancelled: called after each study, and during those that take long; if it returns True,
+            that study and the remaining ones are left out.
     """
     outcomes = []
     try:
-        for outcome in _studies(chunk, shelf, enough):
-            if enough():
+        for outcome in _run_studies(chunk, cache, cancelled):
+            if cancelled():
                 break
             outcomes.append(outcome)
-    except _EnoughError:
+    except _CancelledError:
         return outcomes
     except RungwiseError as error:
-        # As plain text: not every exception finds its way back from another process.
+        # As plain text: not every exception can be sent back from another process.
         raise RungwiseError(f"benchmark {chunk.benchmark}: {error}") from None
     return outcomes
 
 
-class _EnoughError(Exception):
-    """Nobody waits for this study any more."""
+class _CancelledError(Exception):
+    """The result of this study is no longer needed."""
 
 
-def _studies(chunk: Chunk, shelf: Shelf, enough: Callable[[], bool]) -> Iterator[Outcome]:
-    def heed(*_: int) -> None:
-        if enough():
-            raise _EnoughError
+def _run_studies(
+    chunk: Chunk, cache: TableCache, cancelled: Callable[[], bool]
+) -> Iterator[Outcome]:
+    def raise_if_cancelled(*_: int) -> None:
+        if cancelled():
+            raise _CancelledError
 
-    fine, finals = shelf.take(chunk)
+    fine, finals = cache.load(chunk)
     sample = draw_sample(fine, chunk)
     for name, protocol in chunk.runs:
         method = METHODS[name]
-        table, points = shelf.coarse(chunk) if method.coarse else (fine, 1)
+        table, points = cache.load_coarse(chunk) if method.coarse else (fine, 1)
         case = Case(table, sample, PROTOCOLS[protocol], chunk.workers, chunk.seed)
-        if method.plain:  # a model takes half a minute; to ask costs more than other studies do
-            case = replace(case, on_progress=heed)
+        if method.plain:  # a model takes half a minute; in other studies the check is too slow
+            case = replace(case, on_progress=raise_if_cancelled)
         labels = (chunk.benchmark, name, protocol, chunk.table_seed, chunk.seed)
         outcome = make_outcome(method.play(case), finals, sample=sample, labels=labels)
         # In the table's own units, so that whole epochs and their parts can be compared.
@@ -137,7 +139,7 @@ def _studies(chunk: Chunk, shelf: Shelf, enough: Callable[[], bool]) -> Iterator
 def draw_sample(table: Table, chunk: Chunk) -> list[int]:
     """The rows that a seed draws, the same as :func:`rungwise.simulate` draws with it.
 
-    A table with fewer rows than configurations asked for gives each of its rows once.
+    If a table has fewer rows than the number of configurations, each row is drawn once.
     """
     number = chunk.configs if table.nearest else min(chunk.configs, table.rows)
     return simulate(table, FixedResource(1), trials=number, seed=chunk.seed).rows

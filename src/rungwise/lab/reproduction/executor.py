@@ -1,8 +1,8 @@
-"""Run every study that is needed, once, over processes.
+"""Run every study that is needed, once, in several processes.
 
-Law of this file: what comes out depends on the plan alone. Studies are grouped into chunks of one
+Law of this file: the result depends on the plan alone. Studies are grouped into chunks of one
 benchmark, one training seed and one scheduler seed, so that a process loads a table once for many
-studies; the outcomes are put into the order of the plan whatever process brought them.
+studies; the outcomes are in the order of the plan, whichever process computed them.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from rungwise import process_pools
 from rungwise.benchmarks import catalog
 from rungwise.benchmarks.card import Card
 from rungwise.errors import RungwiseError
-from rungwise.lab.reproduction.chunks import Chunk, Load, Shelf, run_chunk
+from rungwise.lab.reproduction.chunks import Chunk, Load, TableCache, run_chunk
 from rungwise.lab.reproduction.experiments import Experiment, methods_for, protocols_for
 from rungwise.lab.reproduction.methods import METHODS
 from rungwise.lab.reproduction.results import Outcome, Settings
 from rungwise.validation import whole
 
 Progress = Callable[[int, int], None]
-"""Is told (studies done, studies in all)."""
+"""Called with (studies done, studies in total)."""
 
 Runs = tuple[tuple[str, str], ...]
 """(method, protocol) of studies."""
 
 SURROGATE = "1-nn"
-"""What a card's details give as surrogate where any configuration of the space may be asked."""
+"""The surrogate in a card's details, if any configuration of the space may be evaluated."""
 
 PD1 = "pd1-"
-"""How the names of PD1's tasks begin: the paper asks them by the nearest neighbour."""
+"""The prefix of PD1's tasks: the paper evaluates them by the nearest neighbour."""
 
 
 def uses_nearest(card: Card, settings: Settings) -> bool:
@@ -68,7 +68,7 @@ def plan_chunks(pairs: Sequence[tuple[Experiment, Card]], settings: Settings) ->
 
 
 def _parts(runs: Runs) -> Iterator[Runs]:
-    """Those over the same sample together, since they are quick, and each with a searcher alone."""
+    """The quick runs on the same sample together; each run with a searcher alone."""
     quick = tuple(run for run in runs if not METHODS[run[0]].plain)
     if quick:
         yield quick
@@ -86,9 +86,9 @@ def run(
 
     Args:
         chunks: what to run.
-        load: where benchmarks come from.
-        processes: how many processes run them; with one, it is this one.
-        progress: is told how far it is.
+        load: loads a benchmark.
+        processes: how many processes run them; with one, it is the current process.
+        progress: called after each chunk.
     """
     whole("processes", processes, at_least=1)
     total = sum(len(chunk.runs) for chunk in chunks)
@@ -105,46 +105,46 @@ def run(
 def _finished(
     chunks: Sequence[Chunk], load: Load, processes: int
 ) -> Iterator[tuple[int, list[Outcome]]]:
-    """(number, outcomes) of each chunk, as it comes to its end."""
+    """(number, outcomes) of each chunk, when it is finished."""
     if processes <= 1:
-        shelf = Shelf(load)
+        cache = TableCache(load)
         for number, chunk in enumerate(chunks):
-            yield number, run_chunk(chunk, shelf)
+            yield number, run_chunk(chunk, cache)
         return
-    context = process_pools.fresh()
-    enough = context.Event()
+    context = process_pools.spawn_context()
+    cancel = context.Event()
     pool = ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_init_worker, initargs=(load, enough)
+        processes, mp_context=context, initializer=_init_worker, initargs=(load, cancel)
     )
     try:
         with process_pools.ignoring_interrupts():
             futures: dict[Future[list[Outcome]], int] = {
-                pool.submit(_work, chunk): number for number, chunk in enumerate(chunks)
+                pool.submit(_run_in_worker, chunk): number for number, chunk in enumerate(chunks)
             }
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool:
         raise RungwiseError(
-            "A process that simulated studies died (out of memory?). Nothing was kept; try again "
-            "with fewer --processes."
+            "A process that simulated studies died (out of memory?). No results were stored; try "
+            "again with fewer --processes."
         ) from None
     finally:
-        # After an error or Ctrl-C nobody waits for what has not begun, nor for what has.
-        enough.set()
+        # After an error or Ctrl-C no further results are needed.
+        cancel.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 # -- within a worker process --------------------------------------------------------------------
 
-_HANDS: list[tuple[Shelf, Event]] = []
-"""What a worker process works with."""
+_WORKER_STATE: list[tuple[TableCache, Event]] = []
+"""The state of a worker process: one entry once it is initialised."""
 
 
-def _init_worker(load: Load, enough: Event) -> None:
-    _HANDS.append((Shelf(load), enough))
+def _init_worker(load: Load, cancel: Event) -> None:
+    _WORKER_STATE.append((TableCache(load), cancel))
     process_pools.die_with_parent()
 
 
-def _work(chunk: Chunk) -> list[Outcome]:
-    shelf, enough = _HANDS[0]
-    return run_chunk(chunk, shelf, enough=enough.is_set)
+def _run_in_worker(chunk: Chunk) -> list[Outcome]:
+    cache, cancel = _WORKER_STATE[0]
+    return run_chunk(chunk, cache, cancelled=cancel.is_set)

@@ -1,4 +1,4 @@
-"""The experiments of the paper: which methods are compared, and where the paper has its figures.
+"""The experiments of the paper: which methods are compared, and in which tables of the paper.
 
 A new method goes to :mod:`rungwise.lab.reproduction.methods` and its name to ``methods`` below.
 """
@@ -19,7 +19,7 @@ from rungwise.lab.reproduction.protocols import PAPER
 from rungwise.lab.reproduction.results import Settings
 
 ALL = "all"
-"""The word for every experiment that is run unless others are named."""
+"""The name for all experiments that are run by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class Experiment:
     """A comparison of methods.
 
     Attributes:
-        name: how it is called.
+        name: its name on the command line.
         title: what is compared.
         methods: the names of the methods, in the paper's order.
         tables: the labels of the paper's tables with their figures.
-        labels: what a method is called in this comparison, where not as elsewhere.
-        apart: why it is run only where it is named, and under the paper's protocol unless another
-            is asked for; empty for all others.
-        extra: the extra of rungwise without which there is no point in it.
+        labels: labels of methods that differ from their usual ones in this comparison.
+        by_name_only: why it is run only if it is named (and under the paper's protocol unless
+            another is given); empty for all others.
+        extra: the extra of rungwise that it needs.
     """
 
     name: str
@@ -42,16 +42,16 @@ class Experiment:
     methods: tuple[str, ...]
     tables: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
-    apart: str = ""
+    by_name_only: str = ""
     extra: str = ""
 
     def label(self, method: Method) -> str:
-        """What a method is called in this comparison."""
+        """The label of a method in this comparison."""
         return self.labels.get(method.name, method.label)
 
     @property
     def whereabouts(self) -> str:
-        """Where the paper has its figures: ``the paper's table 1``; empty where nowhere."""
+        """The paper's tables with these figures: ``the paper's table 1``; empty if it has none."""
         numbers = [str(number) for number in sorted({find_number(name) for name in self.tables})]
         if not numbers:
             return ""
@@ -131,7 +131,7 @@ _EXPERIMENTS = (
         ),
         ("nasbench_BO",),
         {"asha": "ASHA, random", "pasha": "PASHA, random"},
-        apart="it takes tens of minutes, so it is run only by name (rungwise reproduce bo)",
+        by_name_only="it takes tens of minutes, so it is run only by name (rungwise reproduce bo)",
         extra="bo",
     ),
 )
@@ -145,7 +145,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
 def chosen(names: Sequence[str]) -> tuple[str, ...]:
     """The experiments of these names, in the order they are reported.
 
-    ``"all"`` is every one that is not run by name only.
+    ``"all"`` means all except those that are run by name only.
     """
     for name in names:
         if name != ALL and name not in EXPERIMENTS:
@@ -154,12 +154,12 @@ def chosen(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         name
         for name, experiment in EXPERIMENTS.items()
-        if name in names or (ALL in names and not experiment.apart)
+        if name in names or (ALL in names and not experiment.by_name_only)
     )
 
 
 def shortest(names: Sequence[str]) -> tuple[str, ...]:
-    """The fewest words that :func:`chosen` gives these experiments for."""
+    """The shortest list of names for which :func:`chosen` returns these experiments."""
     usual = chosen((ALL,))
     if not set(usual) <= set(names):
         return tuple(names)
@@ -168,25 +168,25 @@ def shortest(names: Sequence[str]) -> tuple[str, ...]:
 
 def protocols_for(experiment: Experiment, settings: Settings) -> tuple[str, ...]:
     """The protocols that an experiment is run under."""
-    if experiment.apart and not settings.everywhere and PAPER.name in settings.protocols:
+    if experiment.by_name_only and not settings.everywhere and PAPER.name in settings.protocols:
         return (PAPER.name,)
     return settings.protocols
 
 
 def points_per_epoch(card: Card) -> int:
-    """How many points of an epoch a benchmark has recorded; 1 where it does not say."""
+    """How many points per epoch a benchmark has; 1 if its card does not say."""
     points = card.details.get("points_per_epoch", 1)
     return points if type(points) is int and points >= 1 else 1
 
 
 def unfit(experiment: Experiment, card: Card) -> str:
-    """Why an experiment has nothing to say about a benchmark; empty where it has."""
+    """Why an experiment cannot be run on a benchmark; empty if it can."""
     if experiment.name == "granularity" and points_per_epoch(card) < 2:
-        return "its curves have one point an epoch at most"
+        return "its curves have at most one point per epoch"
     if experiment.name == "granularity" and card.resources < points_per_epoch(card):
-        return "its curves end before the first epoch does"
+        return "its curves are shorter than one epoch"
     if experiment.name == "lcbench" and not card.name.startswith(LCBENCH):
-        return "it is no data set of LCBench"
+        return "it is not a data set of LCBench"
     if experiment.name == "bo" and card.space is None:
         return "its table has no search space to search in"
     return ""
@@ -200,8 +200,8 @@ def plan(
     Args:
         experiments: the names of experiments.
         cards: the cards of the benchmarks.
-        everything: whether nobody has named the benchmarks; LCBench's 35 are then in the
-            experiment that is about them, and in no other.
+        everything: whether no benchmarks were named; then LCBench's 35 are used only in the
+            experiment about LCBench.
     """
     pairs = []
     for name in experiments:
@@ -214,10 +214,10 @@ def plan(
 
 
 def methods_for(experiment: Experiment, card: Card) -> list[Method]:
-    """The methods of an experiment that a benchmark is long enough for, and that are installed."""
+    """The methods of an experiment that fit the length of a benchmark and are installed."""
     methods = (METHODS[name] for name in experiment.methods)
     return [
         method
         for method in methods
-        if method.at_least <= card.resources and available.is_there(method.extra)
+        if method.at_least <= card.resources and available.is_installed(method.extra)
     ]

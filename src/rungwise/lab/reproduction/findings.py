@@ -1,7 +1,7 @@
-"""What the figures of a section say, in sentences; above all where PASHA is not the best choice.
+"""The findings of a section, in sentences; above all where PASHA is not the best choice.
 
 Law of this file: every sentence follows from the figures of its section by a rule that is the same
-for every benchmark and every method. Nobody chooses what is said.
+for every benchmark and every method. No sentence is chosen by hand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rungwise.lab.reproduction.results import Rival, Row, Section, Settings
 from rungwise.lab.reproduction.statistics import Runs
 
 LESS = 0.99
-"""Below this share of PASHA's runtime a method took less time; what rounds to all of it did not."""
+"""Below this share of PASHA's runtime a method took less time; 99.5 % rounds to the same time."""
 
 DRAWN = 256
 """How many configurations the paper draws."""
@@ -28,11 +28,11 @@ PD1_PARTS = ("matched", "unmatched")
 
 
 def write_findings(section: Section, runs: Runs) -> tuple[str, ...]:
-    """What the figures of a section say.
+    """The findings of a section.
 
     Args:
         section: the figures.
-        runs: what they are made from.
+        runs: the runs they are computed from.
     """
     notes = [_pair(section, row, runs) for row in section.rows if _is_pasha(row)]
     if section.experiment == "eta":
@@ -47,9 +47,9 @@ def write_findings(section: Section, runs: Runs) -> tuple[str, ...]:
 
 
 def find_rivals(section: Section, runs: Runs) -> tuple[Rival, ...]:
-    """Who took at least 1 % less time than PASHA and is not worse by more than a standard error.
+    """Methods that took less time than PASHA and are not worse by more than a standard error.
 
-    Chance is no rival: the random baseline is one draw a scheduler seed, which tells little of it.
+    The random baseline is not among them: one draw per scheduler seed says little about it.
     """
     pasha = section.row("pasha")
     if pasha is None:
@@ -66,7 +66,7 @@ def find_rivals(section: Section, runs: Runs) -> tuple[Rival, ...]:
 
 
 def find_better(section: Section, runs: Runs) -> tuple[Rival, ...]:
-    """Every ASHA that ends better than the PASHA of its setting by more than a standard error."""
+    """Every ASHA that ends better than PASHA in the same setting by more than a standard error."""
     found = []
     for row in filter(_is_pasha, section.rows):
         asha = section.row(METHODS[row.method].reference)
@@ -84,31 +84,31 @@ def find_losses(section: Section) -> tuple[str, ...]:
     losses += [_behind(row, section) for row in section.rows if _is_pasha(row)]
     pasha = section.row("pasha")
     if pasha is not None and section.rivals:
-        told = [
-            f"{rival.label} ({statistics.told(section, rival.gain, rival.error)}, "
+        rivals = [
+            f"{rival.label} ({statistics.format_gain(section, rival.gain, rival.error)}, "
             f"{format_percent(rival.time_share)} of its time)"
             for rival in section.rivals
         ]
         losses.append(
-            f"In less time than {pasha.label}, and not worse {number_text.surely(pasha.n)}: "
-            f"{'; '.join(told)}."
+            f"In less time than {pasha.label}, and not worse "
+            f"{number_text.describe_certainty(pasha.n)}: {'; '.join(rivals)}."
         )
     return tuple(loss for loss in losses if loss)
 
 
 def list_remarks(card: Card, settings: Settings, *, nearest: bool) -> tuple[str, ...]:
-    """What a reader must know about a benchmark before reading its figures."""
+    """What a reader needs to know about a benchmark before reading its figures."""
     remarks = []
     if card.resource and card.resource != "epoch":
         remarks.append(
-            f"A unit of resource: {card.resource}. “Epoch” in the names of methods is such a unit."
+            f"A unit of resource: {card.resource}. “Epoch” in the names of methods is this unit."
         )
     if points_per_epoch(card) > 1:
         remarks.append(f"An epoch is {points_per_epoch(card)} units of resource.")
     if nearest:
         remarks.append(
-            "Configurations are drawn from the search space and answered by the nearest recorded "
-            "one (1-NN), as the paper does on PD1."
+            "Configurations are drawn from the search space, and each gets the curve of the "
+            "nearest recorded one (1-NN), as in the paper on PD1."
         )
     elif card.rows < settings.configs:
         remarks.append(f"The table has {card.rows} configurations: each is drawn once.")
@@ -117,13 +117,13 @@ def list_remarks(card: Card, settings: Settings, *, nearest: bool) -> tuple[str,
     remarks += [f"From its card: {note}." for note in card.notes]
     report = choose_final_metric(card)
     if report.turned:
-        remarks.append("The table has errors; what is told is 1 − error.")
+        remarks.append("The table has errors; 1 − error is reported.")
     if not paper.knows(card.name):
-        remarks.append("The paper has no figures for it: ours stand alone.")
+        remarks.append("The paper has no figures for it.")
     elif "accuracy" not in card.metric.lower() and "error" not in card.metric.lower():
         remarks.append(
-            f"Studies are decided by {card.metric or 'another metric'} here and by accuracy in the "
-            "paper, so its figures are not of the same studies."
+            f"Studies use {card.metric or 'another metric'} here and accuracy in the paper, so the "
+            "paper's figures are not of the same studies."
         )
     if card.unit_seconds:
         remarks.append(f"Runtime: {card.unit_seconds.rstrip('.')}.")
@@ -131,7 +131,7 @@ def list_remarks(card: Card, settings: Settings, *, nearest: bool) -> tuple[str,
 
 
 def describe_part(card: Card) -> str:
-    """Why a benchmark that the paper has figures for cannot be compared with it, if so."""
+    """Why a benchmark of the paper cannot be compared with it; empty if it can."""
     if not paper.knows(card.name):
         return ""
     reasons = []
@@ -153,29 +153,29 @@ def describe_part(card: Card) -> str:
         reasons.append(f"its curves have {card.resources:,} points, and the paper's {length:,}")
     if not reasons:
         return ""
-    told = "; ".join(reasons)
+    text = "; ".join(reasons)
     return (
-        f"{told[0].upper()}{told[1:]}: the paper's figures stand beside ours, but cannot be "
+        f"{text[0].upper()}{text[1:]}: the paper's figures are shown beside ours, but cannot be "
         "compared with them."
     )
 
 
 def _is_pasha(row: Row) -> bool:
-    """Whether a row is PASHA with the paper's criterion, in whatever setting."""
+    """Whether a row is PASHA with the paper's criterion, in any setting."""
     return row.method == "pasha" or row.method.startswith("pasha-")
 
 
 def _pair(section: Section, row: Row, runs: Runs) -> str:
-    """PASHA against the ASHA of the same setting, on the same samples."""
+    """PASHA compared with ASHA in the same setting, on the same samples."""
     other = section.row(METHODS[row.method].reference)
     return "" if other is None else _against(section, row, other, runs)
 
 
 def _against(section: Section, row: Row, other: Row, runs: Runs) -> str:
-    """A method against another on the same samples, or with the same seeds."""
+    """A method compared with another on the same samples, or with the same seeds."""
     searched = any(METHODS[one.method].plain for one in (row, other))
     how = "with the same seeds" if searched else "on the same samples"
-    gain = statistics.told(
+    gain = statistics.format_gain(
         section, *statistics.paired(section, runs[row.method], runs[other.method])
     )
     faster = other.seconds.mean / row.seconds.mean if row.seconds.mean else None
@@ -201,8 +201,8 @@ def _behind(row: Row, section: Section) -> str:
     if not math.isnan(found.error):
         by += f", standard error {number_text.difference(section, found.error)}"
     return (
-        f"{row.label} ends worse than {found.label} {number_text.surely(row.n)}: by {by}, at "
-        f"{number_text.speedup(row.speedup)} the speed."
+        f"{row.label} ends worse than {found.label} {number_text.describe_certainty(row.n)}: "
+        f"by {by}, at {number_text.speedup(row.speedup)} the speed."
     )
 
 
@@ -218,10 +218,10 @@ def _most_speedup(section: Section) -> str:
     if len(pairs) < 2:
         return ""
     best = max(pairs, key=lambda row: row.speedup or 0.0)
-    told = join_words([f"{number_text.speedup(row.speedup)} ({row.label})" for row in pairs])
+    listed = join_words([f"{number_text.speedup(row.speedup)} ({row.label})" for row in pairs])
     agrees = "as in the paper" if best.method == "pasha-eta2" else "the paper's is with η=2"
     return (
-        f"Speed-ups against the ASHA of the same η: {told}; the largest is {best.label}, {agrees}."
+        f"Speed-ups against ASHA with the same η: {listed}; the largest is {best.label}, {agrees}."
     )
 
 
@@ -231,16 +231,16 @@ def _more_rungs(section: Section, runs: Runs) -> list[str]:
     fewer = next((row for row in section.rows if _is_pasha(row) and row is not more), None)
     if more is None or fewer is None or more.speedup is None or fewer.speedup is None:
         return []
-    agrees = "as the paper expects" if more.speedup > fewer.speedup else "against the paper"
-    told = f"With more rungs PASHA's speed-up against ASHA is {number_text.speedup(more.speedup)}"
+    agrees = "as the paper expects" if more.speedup > fewer.speedup else "unlike in the paper"
+    faster = f"With more rungs PASHA's speed-up against ASHA is {number_text.speedup(more.speedup)}"
     return [
         _against(section, more, fewer, runs),
-        f"{told}, with fewer {number_text.speedup(fewer.speedup)}: {agrees}.",
+        f"{faster}, with fewer {number_text.speedup(fewer.speedup)}: {agrees}.",
     ]
 
 
 def _untrained(section: Section, runs: Runs) -> list[str]:
-    """Who chose nothing, and who chose what has no final value."""
+    """Runs that chose nothing, and runs whose choice has no final value."""
     reasons = {
         "Runs that ended before a finite value was reported, and chose nothing": lambda run: (
             run.row < 0
@@ -249,14 +249,14 @@ def _untrained(section: Section, runs: Runs) -> list[str]:
             run.row >= 0 and not run.trained
         ),
     }
-    told = []
+    sentences = []
     for words, applies in reasons.items():
         counts = {row.label: sum(map(applies, runs[row.method])) for row in section.rows}
         found = [f"{row.label} {n} of {row.n}" for row in section.rows if (n := counts[row.label])]
         if found:
-            rule = "they count as the worst final value there is"
-            told.append(f"{words} ({rule}): {join_words(found)}.")
-    return told
+            rule = "they count as the worst final value of the table"
+            sentences.append(f"{words} ({rule}): {join_words(found)}.")
+    return sentences
 
 
 def _without_regret(section: Section, runs: Runs) -> list[str]:
@@ -266,7 +266,7 @@ def _without_regret(section: Section, runs: Runs) -> list[str]:
     if not missing:
         return []
     total = sum(row.n for row in section.rows)
-    why = "half of their sample ends as well as its best, and their choice does not"
+    why = "half of their sample is as good as its best, and their choice is not"
     return [f"{missing} of {total} runs have no regret ({why}); the means are over the others."]
 
 
@@ -279,5 +279,5 @@ def _beside_the_paper(section: Section) -> list[str]:
     if not gaps:
         return []
     gap, label, std = max(gaps, key=lambda item: abs(item[0]))
-    told = f"Furthest from the paper's accuracy: {label}, by {gap:+.2f} points"
-    return [f"{told} (the paper's standard deviation is {std:.2f})."]
+    furthest = f"Furthest from the paper's accuracy: {label}, by {gap:+.2f} points"
+    return [f"{furthest} (the paper's standard deviation is {std:.2f})."]

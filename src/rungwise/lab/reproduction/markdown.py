@@ -14,19 +14,18 @@ from rungwise.lab.reproduction.results import Reproduction, Section, Settings
 from rungwise.lab.reproduction.tables import Grid, grids
 
 COLUMNS = {
-    "final value": "what the chosen configuration comes to when it is trained in full. Where that "
-    "is unknown or diverged it counts as the worst final value of the whole table; nothing is left "
-    "out",
+    "final value": "the value of the chosen configuration after full training. If that is unknown "
+    "or diverged, the worst final value of the whole table counts instead; no run is left out",
     "runtime": "how long the search takes, without training the winner in full",
     "speed-up": "ASHA's mean runtime over the method's",
     "max resource": "how far the furthest configuration was trained",
     "resource spent": "all training of the search together",
     "better in the end": "the share of the sampled configurations that end better than the chosen "
-    "one; accuracies lie close together, and this tells how much was missed",
+    "one; accuracies are close together, and this shows how much was missed",
     "regret": "(best − chosen) / (best − median) of the sample's final values: 0 is the best of "
     "the sample, 1 is its median",
 }
-"""What the figures are."""
+"""What each column means."""
 
 
 def markdown(reproduction: Reproduction) -> str:
@@ -47,7 +46,7 @@ def markdown(reproduction: Reproduction) -> str:
 
 
 def command(settings: Settings) -> str:
-    """The command that gives this page."""
+    """The command that writes this page."""
     default = Settings(settings.experiments)
     words = ["rungwise reproduce", *shortest(settings.experiments)]
     for name in ("seeds", "configs", "workers"):
@@ -69,21 +68,21 @@ def _introduction(settings: Settings) -> Iterator[str]:
         f"{settings.configs} configurations, {settings.workers} workers, "
         f"{format_count(settings.seeds, 'scheduler seed')} × the training seeds of the table; "
         "every figure is mean ± population standard deviation over these runs. "
-        f"{number_text.who_sees_what(settings)} The same command gives the same page, byte for "
+        f"{number_text.describe_samples(settings)} The same command gives the same page, byte for "
         "byte."
     )
     yield ""
     for name in settings.protocols:
-        yield f"- Protocol `{name}`: {PROTOCOLS[name].told}."
+        yield f"- Protocol `{name}`: {PROTOCOLS[name].description}."
     yield ""
-    yield from ("The columns:", "", *(f"- {name}: {told}." for name, told in COLUMNS.items()), "")
+    yield from ("The columns:", "", *(f"- {name}: {text}." for name, text in COLUMNS.items()), "")
 
 
 def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
     yield from ("## The benchmarks", "")
     cards = list(reproduction.benchmarks.values())
     plain = [card for card in cards if not card.name.startswith(LCBENCH)]
-    head = ("benchmark", "what", "rows × resources × seeds", "studies see", "what is told")
+    head = ("benchmark", "contents", "rows × resources × seeds", "study metric", "final value")
     lines = [
         (
             f"`{card.name}`",
@@ -96,7 +95,7 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
     ]
     several = [card for card in cards if card.name.startswith(LCBENCH)]
     forms: dict[tuple[str, str, str], list[str]] = {}
-    for card in several:  # all alike, unless they were converted from different files
+    for card in several:  # all equal, unless they were converted from different files
         form = (card.shape, card.metric, card.final_metric)
         forms.setdefault(form, []).append(card.name)
     together = [
@@ -111,16 +110,16 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
     yield ""
     for card in plain:
         yield f"- `{card.name}`: {_cell(' '.join(reproduction.remarks[card.name]))}"
-    # LCBench's data sets mostly share theirs.
+    # Most data sets of LCBench have the same remarks.
     remarks = {card.name: " ".join(reproduction.remarks[card.name]) for card in several}
     for text in dict.fromkeys(remarks.values()):
-        names = [name for name, said in remarks.items() if said == text]
+        names = [name for name, remark in remarks.items() if remark == text]
         yield f"- {_together(names, len(names) > len(several) / 2)}: {_cell(text)}"
     yield ""
 
 
-def _together(names: Sequence[str], usual: bool) -> str:  # noqa: FBT001 - told at its calls
-    """Some data sets of LCBench; those that are as usual are called by what they share."""
+def _together(names: Sequence[str], usual: bool) -> str:  # noqa: FBT001 - clear at its calls
+    """Some data sets of LCBench; the usual ones are named by their common prefix."""
     if usual and len(names) > 3:
         return f"`{LCBENCH}…`"
     listed = ", ".join(f"`{name}`" for name in names[:3])
@@ -128,7 +127,7 @@ def _together(names: Sequence[str], usual: bool) -> str:  # noqa: FBT001 - told 
 
 
 def _in_short(reproduction: Reproduction) -> Iterator[str]:
-    """PASHA, ASHA and one epoch on every benchmark, and everything that speaks against PASHA."""
+    """PASHA, ASHA and one epoch on every benchmark, and all findings against PASHA."""
     head, lines = summary.table(reproduction)
     against = summary.against(reproduction)
     if lines or against:
@@ -167,5 +166,5 @@ def _bullets(sentences: Sequence[str]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Text that stays within its cell, in its line, and text."""
+    """Text for one cell: in one line, without markup."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -31,10 +31,10 @@ from rungwise.searchers import GP, KDE, OptunaSearcher, Searcher
 from rungwise.simulation import SimulationResult, simulate, untrained
 
 ETA = 3
-"""The reduction factor of the paper, where it is not what is compared."""
+"""The reduction factor of the paper, except in the comparison of reduction factors."""
 
 PEER = "optuna"
-"""The name of Optuna's own study, whose scheduler is its own as well."""
+"""The name of a study that Optuna runs alone, with its own scheduler."""
 
 Maker = Callable[[int, Protocol], Recipe]
 """(the table's length, the protocol) → a recipe."""
@@ -48,9 +48,9 @@ class Case:
         table: the curves.
         sample: the rows to be drawn, in order; the same for every method.
         protocol: how the study is run.
-        workers: how many configurations train at a time.
+        workers: how many configurations are trained at the same time.
         seed: the scheduler's seed.
-        on_progress: called with (trials drawn, trials in all) after every report, if given.
+        on_progress: called with (trials drawn, trials in total) after every report, if given.
     """
 
     table: Table
@@ -70,14 +70,14 @@ class Method:
     """One line of the paper's tables.
 
     Attributes:
-        name: how it is called here.
-        label: how the paper calls it.
+        name: its name here.
+        label: its name in the paper.
         play: runs it.
-        reference: the method that its speed-up is told against.
+        reference: the method that its speed-up is relative to.
         at_least: how many resources a table must have for it.
-        coarse: whether it sees whole epochs only, on tables that are recorded more finely.
-        plain: of a method that chooses itself what it draws, the one that draws at random and is
-            otherwise the same; empty where the sample is given.
+        coarse: whether it uses whole epochs only, on tables that are recorded more finely.
+        plain: for a method with a searcher, the same method with random draws; empty for a method
+            that gets the sample.
         extra: the extra of rungwise that it needs.
     """
 
@@ -92,7 +92,7 @@ class Method:
 
 
 def scheduled(make: Maker, searcher: Searcher | None = None) -> Player:
-    """A player that runs a recipe over the sample, or over as many rows that a searcher chooses."""
+    """A player that runs a recipe on the sample, or on the same number of rows from a searcher."""
 
     def play(case: Case) -> SimulationResult:
         return simulate(
@@ -189,7 +189,7 @@ def _percentiles() -> Iterable[Method]:
 
 
 def _searched() -> Iterable[Method]:
-    """Table 3, where the searcher is MOBSTER, and others beside it."""
+    """Table 3, where the searcher is MOBSTER, and other searchers."""
     searchers: Sequence[tuple[str, str, Searcher, str]] = (
         ("bo", "GP", GP(), "bo"),
         ("kde", "KDE", KDE(), ""),

@@ -1,4 +1,4 @@
-"""Figures as text: the same words on the terminal, in Markdown and in sentences."""
+"""Figures as text: the same format on the terminal, in Markdown and in sentences."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rungwise.lab.reproduction.results import Figure, Section, Settings
 
 
 def choose_unit(section: Section) -> tuple[float, str]:
-    """(seconds of a unit, its sign) for the runtimes of a section.
+    """(seconds per unit, its symbol) for the runtimes of a section.
 
-    The paper's are in hours. Else the longest has ten units at least, so that the shorter ones
-    keep a digit or two.
+    The paper's are in hours. Otherwise the longest has at least ten units, so that shorter ones
+    have one or two digits.
     """
     longest = max((row.seconds.mean for row in section.rows), default=0.0)
     if any(row.paper is not None for row in section.rows) or longest >= 10 * HOUR:
@@ -26,7 +26,7 @@ def final(section: Section, figure: Figure) -> str:
 
 
 def final_mean(section: Section, value: float) -> str:
-    """A final value: percent with two digits as in the paper, else four significant digits."""
+    """A final value: percent with two digits as in the paper, or four significant digits."""
     return f"{100 * value:.2f}" if section.percent else format_value(value)
 
 
@@ -55,13 +55,13 @@ def spread(figure: Figure | None, digits: int = 1) -> str:
     return f"{figure.mean:,.{digits}f} ± {figure.std:,.{digits}f}"
 
 
-def who_sees_what(settings: Settings) -> str:
-    """Whether methods can be compared configuration by configuration."""
+def describe_samples(settings: Settings) -> str:
+    """Whether all methods use the same configurations."""
     if "bo" in settings.experiments:
-        return "All methods see the same samples, but those with a searcher choose their own."
-    return "All methods see the same samples."
+        return "All methods use the same samples, but those with a searcher choose their own."
+    return "All methods use the same samples."
 
 
-def surely(runs: int) -> str:
-    """How sure a difference of means is that a rule has let through."""
+def describe_certainty(runs: int) -> str:
+    """How certain a reported difference of means is."""
     return "by more than a standard error" if runs > 1 else "in a single run, which says little"

@@ -1,13 +1,13 @@
 """Optuna itself, as a user would run it: its TPE proposes, its Hyperband prunes, n_jobs workers.
 
-Nothing of rungwise decides here. The study is Optuna's own, in memory; what this file adds is
-virtual time: each worker holds a trial and trains a row of the table, and after every unit of
-resource it reports and asks whether to go on, as the loop of an objective does.
+No part of rungwise decides here. The study is Optuna's, in memory; this file only adds virtual
+time: each worker has a trial and trains a row of the table, and after every unit of resource it
+reports and asks whether to continue, as the loop of an objective does.
 
-Where that differs from a user's script: a proposal is answered by the nearest row of the table
-that was not drawn yet, and the parameters of the trial become those of that row, so that Optuna
-learns from what was trained. Steps count from 1, so that Hyperband's minimum resource of 1 is one
-unit. The name of a study decides the brackets of its trials, so it follows from the seed.
+The differences from a user's script: a proposal becomes the nearest row of the table that was not
+drawn yet, and the parameters of the trial are set to those of that row, so that Optuna learns from
+what was trained. Steps count from 1, so that Hyperband's minimum resource of 1 is one unit. Optuna
+assigns brackets by the name of the study, so the name follows from the seed.
 
 Reference:
     Akiba et al. (2019), Optuna: a next-generation hyperparameter optimization framework;
@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from rungwise.benchmarks.row_proposer import RowAssigner
 from rungwise.benchmarks.table import Table
 from rungwise.errors import InvalidArgumentError
-from rungwise.searchers.optuna import suggested, to_distribution, varied
-from rungwise.searchers.samplers import library, quietly
+from rungwise.searchers.optuna import has_choice, suggest_config, to_distribution
+from rungwise.searchers.samplers import library, silence_optuna
 from rungwise.simulation import Best, SimulationResult
 from rungwise.space import Choice
 from rungwise.views import StudyView
@@ -43,15 +43,15 @@ def play(case: Case) -> SimulationResult:
     """One study of Optuna; the protocol does not matter, it ends when all its trials have ended.
 
     The choice is Optuna's ``best_trial``: the best final value of the trials that were trained in
-    full. Where there is none, it is the best last value of the pruned ones.
+    full. If there is none, it is the best last value of the pruned ones.
     """
-    with quietly():
+    with silence_optuna():
         return _Peer(case.table, trials=len(case.sample), seed=case.seed).run(case.workers)
 
 
 @dataclass(slots=True)
 class _Run:
-    """A trial under way."""
+    """A running trial."""
 
     trial: Any
     row: int
@@ -111,25 +111,25 @@ class _Peer:
         return self._result()
 
     def _start(self) -> None:
-        """A free worker asks for a trial."""
+        """Start a trial on a free worker."""
         trial = self._study.ask()
-        proposed = suggested(self._space, trial)
+        proposed = suggest_config(self._space, trial)
         row = self._rows.draw(proposed)
         if not self._table.nearest:
             self._correct(trial, self._configs[row])
         self._schedule(_Run(trial, row, *self._table.leg(row, 0, self._table.resources)))
 
     def _schedule(self, run: _Run) -> None:
-        # At the same time, who was scheduled first is first, as in rungwise's own simulator.
+        # At equal times, the one scheduled first is first, as in rungwise's simulator.
         course = self._course
         course.scheduled += 1
         heappush(course.agenda, (course.now + run.seconds[run.done], course.scheduled, run))
 
     def _train(self, run: _Run) -> bool:
-        """A unit of resource has been trained; whether the trial goes on.
+        """Train one unit of resource; returns whether the trial continues.
 
-        A value of NaN is reported as it is: Optuna prunes the trial at its next rung, and lets a
-        trial fail that ends with it.
+        A value of NaN is reported as it is: Optuna prunes the trial at its next rung, and a trial
+        that ends with NaN fails.
         """
         value = run.values[run.done]
         run.done += 1
@@ -145,11 +145,11 @@ class _Peer:
         return False
 
     def _correct(self, trial: Any, config: Mapping[str, Any]) -> None:
-        """The trial's parameters become those of its row."""
+        """Set the trial's parameters to those of its row."""
         number = self._storage.get_trial_id_from_study_id_trial_number(self._id, trial.number)
         for parameter in self._space.parameters:
             name, domain = parameter.name, parameter.domain
-            if name in config and varied(domain):
+            if name in config and has_choice(domain):
                 value = domain.index(config[name]) if isinstance(domain, Choice) else config[name]
                 distribution = to_distribution(domain)
                 internal = distribution.to_internal_repr(value)
@@ -175,7 +175,7 @@ class _Peer:
         )
 
     def _best(self) -> tuple[Best | None, str]:
-        """What a user takes, and how it was found."""
+        """The configuration that a user would choose, and how it was found."""
         states = library().trial.TrialState
         how = "its best trial of those trained in full"
         if self._study.get_trials(deepcopy=False, states=(states.COMPLETE,)):

@@ -29,8 +29,8 @@ class FinalMetric:
         metric: what they are.
         goal: whether larger or smaller ones are better; it need not be the goal of the study (a
             study may minimise cross-entropy and report accuracy).
-        percent: whether they are shares, told in percent.
-        turned: whether they are recorded as errors and told as accuracies, as the paper does.
+        percent: whether they are shares, reported in percent.
+        turned: whether they are recorded as errors and reported as accuracies, as in the paper.
     """
 
     metric: str
@@ -42,13 +42,13 @@ class FinalMetric:
 def choose_final_metric(card: Card) -> FinalMetric:
     """How the final values of a benchmark are reported, from its card.
 
-    ``details["final_goal"]`` says which way is better; without it the name of the metric does,
-    and where that tells nothing it is the goal of the study.
+    ``details["final_goal"]`` says which direction is better; without it the name of the metric
+    decides, and if the name is not known, the goal of the study.
     """
     metric = card.final_metric or card.metric or "final value"
     words = re.findall(r"[a-z]+", metric.lower())
-    told = card.details.get("final_goal") or guess_goal("_".join(words)) or card.goal
-    goal = parse_goal(told)
+    given = card.details.get("final_goal") or guess_goal("_".join(words)) or card.goal
+    goal = parse_goal(given)
     if goal == "min" and "error" in words:
         accuracy = re.sub(r"error(?:[ _]rate)?", "accuracy", metric, flags=re.IGNORECASE)
         return FinalMetric(accuracy, "max", percent=True, turned=True)
@@ -56,7 +56,7 @@ def choose_final_metric(card: Card) -> FinalMetric:
 
 
 class Finals:
-    """What each row of a benchmark comes to when trained in full, for one training seed.
+    """The final value of each row of a benchmark after full training, for one training seed.
 
     A row whose full training diverged or is unknown counts as the worst final value that any row
     of the table has: never better than one that did train, and never left out.
@@ -71,7 +71,7 @@ class Finals:
         values = np.array(benchmark.final(table_seed), dtype=np.float64)
         self.trained = np.isfinite(values)
         if not self.trained.any():
-            rule = f"one at least must be finite (seed {table_seed})"
+            rule = f"at least one must be finite (seed {table_seed})"
             raise TableError(f"final values of {benchmark.name}", values[0], rule)
         if self.report.turned:
             values = 1.0 - values
@@ -80,10 +80,10 @@ class Finals:
         self.worst = float(known.max() if self.report.goal == "min" else known.min())
         self.values: Floats = np.where(self.trained, values, self.worst)
 
-    def judge(self, row: int, sample: Sequence[int]) -> tuple[float, float, float]:
+    def evaluate(self, row: int, sample: Sequence[int]) -> tuple[float, float, float]:
         """(final value, share of the sample that ends better, normalised regret) of a row.
 
-        A row of -1, nothing found, counts as the worst of the table.
+        A row of -1 (no configuration was found) counts as the worst of the table.
         """
         losses = self.sign * self.values[np.asarray(sample)]
         final = self.worst if row < 0 else float(self.values[row])
@@ -96,7 +96,7 @@ class Finals:
 
 
 def everything(benchmark: Benchmark) -> Figure:
-    """What a configuration drawn at random comes to: over all rows and training seeds."""
+    """The final value of a configuration drawn at random, over all rows and training seeds."""
     values = np.concatenate([Finals(benchmark, s).values for s in range(benchmark.seeds)])
     return Figure(float(values.mean()), float(values.std()))
 
@@ -108,16 +108,16 @@ def make_outcome(
     sample: Sequence[int],
     labels: tuple[str, str, str, int, int],
 ) -> Outcome:
-    """What a simulated study came to.
+    """The outcome of a simulated study.
 
     Args:
         result: the study.
-        finals: what its rows come to.
-        sample: the rows that were to be drawn.
+        finals: the final values of its rows.
+        sample: the rows drawn at random with its seed.
         labels: benchmark, method, protocol, table seed and scheduler seed.
     """
     row = -1 if result.best is None else result.best.row
-    final, share, regret = finals.judge(row, sample)
+    final, share, regret = finals.evaluate(row, sample)
     benchmark, method, protocol, table_seed, seed = labels
     return Outcome(
         benchmark=benchmark,
@@ -138,7 +138,7 @@ def make_outcome(
 
 
 def figure(values: Iterable[float]) -> Figure:
-    """Mean and population standard deviation of those that are numbers; NaN where none is."""
+    """Mean and population standard deviation of the values that are not NaN; NaN if none is."""
     known = np.array([value for value in values if not math.isnan(value)])
     if not known.size:
         return Figure(math.nan, math.nan)

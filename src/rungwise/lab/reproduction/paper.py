@@ -1,7 +1,7 @@
 """Every figure of every table of the paper, from ``paper.csv``.
 
 The file has the lines of the fifteen tables in the paper's order, digits as printed; a test reads
-the paper's source and compares. LCBench's table gives two lines a data set, ASHA's and PASHA's.
+the paper's source and compares. LCBench's table has two lines per data set, ASHA's and PASHA's.
 
 Reference:
     Bohdal et al., PASHA: Efficient HPO and NAS with Progressive Resource Allocation (2023).
@@ -18,7 +18,7 @@ from importlib import resources
 from rungwise.lab.reproduction.results import Figure, PaperRow
 
 LCBENCH = "lcbench-"
-"""How the names of LCBench's data sets begin here."""
+"""The prefix of LCBench's data sets here."""
 
 DATASETS: Mapping[str, str] = {
     "nasbench201-cifar10": "CIFAR-10",
@@ -36,7 +36,7 @@ LENGTHS: Mapping[str, int] = {
     "pd1-imagenet-resnet-512": 251,
     LCBENCH: 50,
 }
-"""How many epochs the paper's curves have, by how the names of benchmarks begin here."""
+"""How many epochs the paper's curves have, by the prefix of the benchmark's name."""
 
 
 @cache
@@ -91,7 +91,7 @@ def knows(benchmark: str) -> bool:
 
 
 def find_length(benchmark: str) -> int | None:
-    """How many epochs the curves have that the paper used; None where it used none."""
+    """How many epochs the paper's curves have; None if the paper does not use the benchmark."""
     found = (length for begin, length in LENGTHS.items() if benchmark.startswith(begin))
     return next(found, None) if knows(benchmark) else None
 
@@ -108,7 +108,7 @@ def _parse_dataset(benchmark: str) -> str:
 
 
 def _plain(dataset: str) -> str:
-    """A name without capitals and punctuation: the paper writes LCBench's names in its own way."""
+    """A name without capitals and punctuation, since the paper's spelling differs."""
     return re.sub(r"[^a-z0-9]", "", dataset.lower())
 
 

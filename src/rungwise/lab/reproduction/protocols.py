@@ -1,4 +1,4 @@
-"""Two ways to run a study: as the authors' code does it, and as rungwise does by default."""
+"""Two ways to run a study: as the authors' code does, and as rungwise does by default."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rungwise.schedulers.presets import Promote
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How a study ends, who may be promoted, and when rankings are compared.
+    """How a study ends, which trials may be promoted, and when rankings are compared.
 
     Attributes:
         name: ``"paper"`` or ``"ours"``.
-        told: what it is, for a reader.
+        description: what it is, for a reader.
         finish: when a study ends.
-        promote: who may be promoted.
+        promote: which trials may be promoted.
         check: when PASHA compares rankings.
     """
 
     name: str
-    told: str
+    description: str
     finish: Finish
     promote: Promote
     check: Check
@@ -32,8 +32,8 @@ class Protocol:
 
 PAPER = Protocol(
     name="paper",
-    told="the paper's protocol, as in the authors' code: the study ends as soon as the last "
-    "configuration has started, losses up to the 1/η quantile of a rung are promoted, and "
+    description="the paper's protocol, as in the authors' code: the study ends as soon as the "
+    "last configuration has started, losses up to the 1/η quantile of a rung are promoted, and "
     "rankings are compared after every report",
     finish="paper",
     promote="quantile",
@@ -41,8 +41,8 @@ PAPER = Protocol(
 )
 OURS = Protocol(
     name="ours",
-    told="the defaults of rungwise: every configuration is evaluated and the study ends when "
-    "nothing is promotable any more, the best ⌊n/η⌋ of a rung are promoted, and rankings are "
+    description="the defaults of rungwise: every configuration is evaluated and the study ends "
+    "when nothing more can be promoted, the best ⌊n/η⌋ of a rung are promoted, and rankings are "
     "compared when a configuration arrives in the top rung",
     finish="drain",
     promote="floor",

@@ -1,7 +1,6 @@
-"""What a reproduction comes to: runs, rows of tables, sections, all of it.
+"""The result of a reproduction: runs, rows of tables, sections.
 
-Everything here is plain frozen data: the terminal, Markdown, CSV and HTML are drawn from it and
-from nothing else.
+Everything here is plain frozen data: the terminal, Markdown, CSV and HTML are made from it alone.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one simulated study came to.
+    """The outcome of one simulated study.
 
     Attributes:
         benchmark: the name of the benchmark.
@@ -35,20 +34,20 @@ class Outcome:
         protocol: ``"paper"`` or ``"ours"``.
         table_seed: which training seed of the table.
         seed: which scheduler seed, that is, which sample of configurations.
-        row: the row chosen; -1 where no study value was finite.
-        final: what the chosen row comes to when trained in full, in the benchmark's own units.
-        trained: False where the full training of the chosen row has no finite value, so that
+        row: the row chosen; -1 if no value in the study was finite.
+        final: the final value of the chosen row after full training, in the benchmark's units.
+        trained: False if the full training of the chosen row has no finite value, so that
             ``final`` is the worst value of the table instead.
         seconds: how long the study took.
         max_resource: how far the furthest configuration was trained.
         spent: the resource trained in total.
         better_share: the share of the sampled configurations that end better than the chosen one;
-            the sample is the one drawn at random, also where a searcher drew others.
+            the sample is the one drawn at random, even if a searcher drew others.
         regret: (best − chosen) / (best − median) of the sample's final values: 0 is the best of
-            the sample, 1 the median, below 0 is better than all of it; NaN where best and median
-            are equal and chosen is not.
-        leads: [(the resource spent by then, what the row comes to when trained in full), …]
-            whenever another row became the choice; empty where that was not recorded.
+            the sample, 1 the median, below 0 is better than the whole sample; NaN if best and
+            median are equal and chosen is not.
+        leads: [(the resource spent by then, the final value of the row), …] whenever another row
+            became the choice; empty if that was not recorded.
     """
 
     benchmark: str
@@ -67,7 +66,7 @@ class Outcome:
     leads: tuple[tuple[int, float], ...] = ()
 
     def within(self, spent: int) -> Outcome:
-        """The same, had it ended when so much resource was spent; only its choice is another."""
+        """The outcome if the study had ended at this resource spent; only the choice differs."""
         known = [final for by, final in self.leads if by <= spent]
         return replace(self, final=known[-1]) if known else self
 
@@ -83,9 +82,9 @@ class PaperRow:
         method: the name of the method here.
         label: the approach as the paper writes it.
         accuracy: in percent.
-        hours: the runtime; None where the table has none (LCBench).
-        speedup: against ASHA; None where the paper has N/A.
-        max_resource: None where the table has none (LCBench).
+        hours: the runtime; None if the table has none (LCBench).
+        speedup: against ASHA; None if the paper has N/A.
+        max_resource: None if the table has none (LCBench).
     """
 
     table: str
@@ -110,14 +109,14 @@ class Row:
         final: the final value of the configuration found, in the benchmark's own units
             (accuracies are fractions).
         seconds: the runtime.
-        speedup: mean runtime of the ASHA it is compared with / mean runtime; None where this took
-            no time.
+        speedup: mean runtime of the ASHA it is compared with / mean runtime; None if this took no
+            time.
         max_resource: how far the furthest configuration was trained.
         spent: the resource trained in total.
         better_share: the share of sampled configurations that would have been better in the end.
-        regret: see :class:`Outcome`; over the runs that have one, NaN where none has.
+        regret: see :class:`Outcome`; over the runs that have one, NaN if none has.
         untrained: how many of the runs chose a configuration without a finite final value.
-        paper: the paper's figures for the same; None where there are none.
+        paper: the paper's figures for the same; None if there are none.
     """
 
     method: str
@@ -136,14 +135,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A method beside a PASHA: one that is as good in less time, or an ASHA that ends better.
+    """A method compared with PASHA: one that is as good in less time, or an ASHA that ends better.
 
     Attributes:
         method: the name of the method.
         label: the method as the paper writes it.
         gain: how much better its final value is on average over the same seeds; may be below 0.
         error: the standard error of the gain; NaN with a single run.
-        time_share: its mean runtime / PASHA's; infinite where PASHA took no time.
+        time_share: its mean runtime / PASHA's; infinite if PASHA took no time.
     """
 
     method: str
@@ -155,7 +154,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One experiment on one benchmark under one protocol: a table and what is to be said about it.
+    """One experiment on one benchmark under one protocol: a table and its findings.
 
     Attributes:
         experiment: the name of the experiment.
@@ -166,12 +165,12 @@ class Section:
         final_goal: whether final values are better when larger or smaller.
         percent: whether final values are shown in percent.
         rows: the methods, in the paper's order.
-        notes: what the figures say, a sentence each.
-        rivals: who is as good as PASHA in less time, in the order of the rows.
+        notes: what the figures show, one sentence each.
+        rivals: the methods that are as good as PASHA in less time, in the order of the rows.
         ahead: every ASHA that ends better than its PASHA by more than a standard error.
-        losses: where PASHA is not the best choice, a sentence each; they are computed from the
-            same figures, so that no one has to look for them.
-        part: why the paper's figures cannot be compared with these, where they cannot.
+        losses: where PASHA is not the best choice, one sentence each; they are computed from the
+            same figures, so that the reader need not search for them.
+        part: why the paper's figures cannot be compared with these; empty if they can.
     """
 
     experiment: str
@@ -195,18 +194,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How it was run. How many processes ran it is not part of it: it changes nothing.
+    """How it was run. The number of processes is not part of it: it does not change the result.
 
     Attributes:
         experiments: their names.
         protocols: the names of the protocols.
         seeds: how many scheduler seeds.
         configs: how many configurations a study draws.
-        workers: how many of them train at a time.
-        nearest: whether every benchmark is asked by the nearest neighbour.
-        everywhere: whether experiments that are run by name only have all these protocols too; by
-            default they have the paper's only, where that is among them.
-        benchmarks: the benchmarks that were named; none where it was run on all that there are.
+        workers: how many of them are trained at the same time.
+        nearest: whether every benchmark is evaluated by the nearest neighbour.
+        everywhere: whether experiments that are run by name only use all these protocols too; by
+            default they use only the paper's, if it is among them.
+        benchmarks: the benchmarks that were named; empty if it was run on all installed ones.
     """
 
     experiments: tuple[str, ...]
@@ -221,15 +220,15 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """Everything a run of ``rungwise reproduce`` came to.
+    """The result of a run of ``rungwise reproduce``.
 
     Attributes:
         sections: experiment by experiment, benchmark by benchmark, protocol by protocol.
         outcomes: every run once, in a fixed order.
         benchmarks: the cards of the benchmarks it was run on, by name.
         settings: how it was run.
-        remarks: what a reader must know about each benchmark, sentences by name.
-        left_out: what was asked for and could not be run, a sentence each.
+        remarks: what a reader needs to know about each benchmark, sentences by name.
+        left_out: what was requested and could not be run, one sentence each.
     """
 
     sections: tuple[Section, ...]

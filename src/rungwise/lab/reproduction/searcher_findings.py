@@ -1,8 +1,8 @@
-"""What a searcher brings: sentences about methods that choose what they draw.
+"""The effect of a searcher: findings about methods that choose what they draw.
 
 Law of this file: as in :mod:`rungwise.lab.reproduction.findings`, every sentence follows from the
 figures by a rule that is the same for every benchmark and every method; above all where a searcher
-does not beat chance.
+does not beat random sampling.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from rungwise.lab.reproduction.results import Row, Section
 from rungwise.lab.reproduction.statistics import Runs
 
 MEASURE = (
-    "Methods with a searcher choose what they draw. “Better in the end” and regret are told "
-    "against the sample that is drawn at random with the same seed, for all methods alike: a "
-    "regret below 0 is better than all of it. Speed-ups are against ASHA with the same searcher. "
-    "“At equal resource” compares the choices, seed by seed, as they stood when as much had been "
-    "trained as the thriftier of the two studies came to in all."
+    "Methods with a searcher choose what they draw. For all methods, “better in the end” and "
+    "regret compare with the sample that is drawn at random with the same seed: a regret below 0 "
+    "is better than the whole sample. Speed-ups are against ASHA with the same searcher. “At equal "
+    "resource” compares the choices, seed by seed, at the total resource of the study that spent "
+    "less."
 )
-"""How figures are to be read where samples differ."""
+"""How to read the figures if samples differ."""
 
 PEER_ENDS = (
     "is a study of Optuna alone (TPE and HyperbandPruner): it ends when all its trials have ended, "
-    "under either protocol, and chooses its best trial of those trained in full. Its speed-up is "
-    "against ASHA at random."
+    "under both protocols, and chooses the best of its trials that were trained in full. Its "
+    "speed-up is against ASHA with random sampling."
 )
-"""What is special about Optuna's own study."""
+"""How a study of Optuna alone differs."""
 
 
 def write_findings(section: Section, runs: Runs) -> Iterator[str]:
-    """What the figures say of searchers; nothing where there are none."""
+    """The findings about searchers; nothing if the section has none."""
     searching = [row for row in section.rows if METHODS[row.method].plain]
     if not searching:
         return
     yield MEASURE
     for row in searching:
         plain = section.row(METHODS[row.method].plain)
-        if plain is not None and row.method != PEER:  # its scheduler is another as well
+        if plain is not None and row.method != PEER:  # its scheduler differs as well
             yield _beside_chance(section, row, plain, runs)
     peer = section.row(PEER)
     if peer is not None:
@@ -50,30 +50,31 @@ def write_findings(section: Section, runs: Runs) -> Iterator[str]:
 
 
 def _beside_chance(section: Section, row: Row, plain: Row, runs: Runs) -> str:
-    mine, theirs = runs[row.method], runs[plain.method]
-    gain, error = statistics.paired(section, mine, theirs)
-    *equally, spent = statistics.at_equal_resource(mine, theirs)
-    fair, unsure = statistics.paired(section, *equally)
+    searched, random = runs[row.method], runs[plain.method]
+    gain, error = statistics.paired(section, searched, random)
+    *equally, spent = statistics.at_equal_resource(searched, random)
+    equal_gain, equal_error = statistics.paired(section, *equally)
     return (
-        f"{row.label} against {plain.label}: {statistics.told(section, gain, error)}; "
-        f"{_verdict(gain, error)}. Resource spent: {row.spent.mean:,.0f} against "
+        f"{row.label} against {plain.label}: {statistics.format_gain(section, gain, error)}; "
+        f"{_compare(gain, error)}. Resource spent: {row.spent.mean:,.0f} against "
         f"{plain.spent.mean:,.0f}{_in_time(row, plain)}. At equal resource, {spent:,.0f}: "
-        f"{statistics.told(section, fair, unsure)}; {_verdict(fair, unsure)}."
+        f"{statistics.format_gain(section, equal_gain, equal_error)}; "
+        f"{_compare(equal_gain, equal_error)}."
     )
 
 
-def _verdict(gain: float, error: float) -> str:
-    """Whether that is better than chance."""
-    sure = "a single run says little" if math.isnan(error) else "by more than a standard error"
+def _compare(gain: float, error: float) -> str:
+    """Whether a gain is better than random sampling."""
+    certainty = "a single run says little" if math.isnan(error) else "by more than a standard error"
     if gain > statistics.margin(error):
-        return f"it beats random sampling ({sure})"
+        return f"it beats random sampling ({certainty})"
     if gain < -statistics.margin(error):
-        return f"it is worse than random sampling ({sure})"
+        return f"it is worse than random sampling ({certainty})"
     return "it does not beat random sampling"
 
 
 def _in_time(row: Row, other: Row) -> str:
-    """How long one took, in terms of the other."""
+    """The runtime of one, relative to the other."""
     if not other.seconds.mean:
         return ""
     return f", in {format_percent(row.seconds.mean / other.seconds.mean)} of the time"
@@ -84,7 +85,7 @@ def _beside_peer(section: Section, peer: Row, runs: Runs) -> str:
     for row in section.rows:
         if row is peer or not row.seconds.mean or not peer.spent.mean:
             continue
-        gain = statistics.told(
+        gain = statistics.format_gain(
             section, *statistics.paired(section, runs[row.method], runs[peer.method])
         )
         faster = number_text.speedup(peer.seconds.mean / row.seconds.mean)

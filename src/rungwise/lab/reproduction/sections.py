@@ -42,11 +42,11 @@ def make_section(
     report = choose_final_metric(card)
     rows = []
     for method in methods_for(experiment, card):
-        mine = runs[method.name]
+        own = runs[method.name]
         reference = runs.get(method.reference, ())
         found = paper.find(card.name, method.name, experiment.tables)
         label = experiment.label(method) if found is None else found.label
-        rows.append(make_row(method, label, mine, reference=reference, found=found))
+        rows.append(make_row(method, label, own, reference=reference, found=found))
     section = Section(
         experiment=experiment.name,
         title=experiment.title,
@@ -72,8 +72,8 @@ def make_row(
 ) -> Row:
     """One method over all its runs.
 
-    The speed-up is the ratio of mean runtimes: the paper's fit that (for its epoch baselines on
-    WMT 43.7 h / 27.6 = 1.6 h and 43.7 h / 17.3 = 2.5 h, the runtimes it prints).
+    The speed-up is the ratio of mean runtimes, as in the paper (for its epoch baselines on WMT
+    43.7 h / 27.6 = 1.6 h and 43.7 h / 17.3 = 2.5 h, the runtimes it prints).
     """
     seconds = figure(outcome.seconds for outcome in outcomes)
     compared = figure(outcome.seconds for outcome in reference)

@@ -1,4 +1,4 @@
-"""CSV in long form: a line a run, and a line a summary. Figures in full, nothing rounded."""
+"""CSV in long form: one line per run, and one line per summary. Figures are not rounded."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SUMMARY_HEAD = (
 
 
 def runs_csv(reproduction: Reproduction) -> str:
-    """A line a simulated study."""
-    head = [field.name for field in fields(Outcome) if field.name != "leads"]  # no single cell
+    """One line per simulated study."""
+    head = [field.name for field in fields(Outcome) if field.name != "leads"]  # not a single cell
     lines = (
         {name: getattr(one, name) for name in head} | {"label": METHODS[one.method].label}
         for one in reproduction.outcomes
@@ -35,7 +35,7 @@ def runs_csv(reproduction: Reproduction) -> str:
 
 
 def summary_csv(reproduction: Reproduction) -> str:
-    """A line a method of a section."""
+    """One line per method of a section."""
     lines = (_summary(section, row) for section in reproduction.sections for row in section.rows)
     return _csv(SUMMARY_HEAD, lines)
 
@@ -78,5 +78,5 @@ def _csv(head: Sequence[str], lines: Iterable[dict[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """What is no number is an empty cell."""
+    """An empty cell for a missing value or NaN."""
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value

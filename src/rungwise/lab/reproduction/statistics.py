@@ -1,4 +1,4 @@
-"""Two methods over the same seeds: how much better one ends, and how sure that is."""
+"""Two methods over the same seeds: how much better one ends, and how certain that is."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Runs = Mapping[str, Sequence[Outcome]]
 """The runs of a section by method, all in the same order of seeds."""
 
 ROUNDING = 1e-12
-"""A difference of final values that is none."""
+"""Differences of final values up to this size are rounding errors."""
 
 
 def paired(
-    section: Section, mine: Sequence[Outcome], theirs: Sequence[Outcome]
+    section: Section, first: Sequence[Outcome], second: Sequence[Outcome]
 ) -> tuple[float, float]:
-    """(mean gain, its standard error) over runs with the same seeds; above 0, mine is better."""
+    """(mean gain, its standard error) over runs with the same seeds; above 0, first is better."""
     sign = 1.0 if section.final_goal == "max" else -1.0
     gains = sign * np.array(
-        [one.final - other.final for one, other in zip(mine, theirs, strict=True)]
+        [one.final - other.final for one, other in zip(first, second, strict=True)]
     )
     error = float(gains.std(ddof=1) / math.sqrt(gains.size)) if gains.size > 1 else math.nan
     gain = float(gains.mean())
@@ -31,28 +31,28 @@ def paired(
 
 
 def at_equal_resource(
-    mine: Sequence[Outcome], theirs: Sequence[Outcome]
+    first: Sequence[Outcome], second: Sequence[Outcome]
 ) -> tuple[list[Outcome], list[Outcome], float]:
-    """Both as they stood when the thriftier of the two had ended, seed by seed.
+    """Both at the total resource of the one that spent less, seed by seed.
 
     Returns:
-        Mine, theirs, and the mean resource that each had spent then.
+        First, second, and the mean resource that each had spent then.
     """
-    least = [min(one.spent, other.spent) for one, other in zip(mine, theirs, strict=True)]
+    least = [min(one.spent, other.spent) for one, other in zip(first, second, strict=True)]
     return (
-        [one.within(spent) for one, spent in zip(mine, least, strict=True)],
-        [other.within(spent) for other, spent in zip(theirs, least, strict=True)],
+        [one.within(spent) for one, spent in zip(first, least, strict=True)],
+        [other.within(spent) for other, spent in zip(second, least, strict=True)],
         float(np.mean(least)),
     )
 
 
 def margin(error: float) -> float:
     """A standard error, for comparisons; none with a single run."""
-    # With one differing run gain and error are equal but for rounding: that is still within it.
+    # If only one run differs, gain and error are equal up to rounding: that is within the error.
     return 0.0 if math.isnan(error) else error * (1 + 1e-9)
 
 
-def told(section: Section, gain: float, error: float) -> str:
+def format_gain(section: Section, gain: float, error: float) -> str:
     """``0.31 points worse, standard error 0.12 points``."""
     if gain == 0:
         return "equally good"

@@ -1,4 +1,4 @@
-"""The whole in a few lines: one table, and everything that speaks against PASHA."""
+"""The summary: one table, and all findings against PASHA."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGAINST = (
     "Where PASHA is not the best choice, by the same rule everywhere. A method takes less time if "
     "it takes at least 1 % less; standard errors are of the differences with the same seeds:"
 )
-"""What stands above the sentences of :func:`against`."""
+"""The heading of the sentences of :func:`against`."""
 
 _SHOWN = {"asha": "ASHA", "pasha": "PASHA", "one-epoch": "one epoch"}
 
@@ -29,18 +29,19 @@ def table(reproduction: Reproduction) -> tuple[tuple[str, ...], list[tuple[str, 
 
 
 def against(reproduction: Reproduction) -> list[str]:
-    """Everything that speaks against PASHA, a sentence each.
+    """All findings against PASHA, one sentence each.
 
-    The main experiments tell theirs in full; of the others it is counted how often.
+    Those of the main experiments are in full; those of the others are counted.
     """
-    told = [
+    sentences = [
         f"{grid.title}: {loss}"
         for section, grid in grids(reproduction.sections)
         if section.experiment in ("table1", "lcbench")
         for loss in grid.losses
     ]
     others = [name for name in EXPERIMENTS if name not in ("table1", "lcbench")]
-    return [*told, *filter(None, (_counted(name, reproduction.sections) for name in others))]
+    counts = (_count_rivals(name, reproduction.sections) for name in others)
+    return [*sentences, *filter(None, counts)]
 
 
 def _line(section: Section) -> tuple[str, ...]:
@@ -50,17 +51,17 @@ def _line(section: Section) -> tuple[str, ...]:
     return section.benchmark, section.protocol, *finals, faster
 
 
-def _counted(name: str, sections: Sequence[Section]) -> str:
+def _count_rivals(name: str, sections: Sequence[Section]) -> str:
     """How often each method of an experiment was as good as PASHA in less time."""
     members = [section for section in sections if section.experiment == name]
     names = Counter(rival.method for section in members for rival in section.rivals)
     if not names:
         return ""
-    surely = number_text.surely(min(row.n for section in members for row in section.rows))
+    runs = min(row.n for section in members for row in section.rows)
     labels = {row.method: row.label for section in members for row in section.rows}
-    told = ", ".join(f"{labels[method]} ({count})" for method, count in names.most_common())
+    listed = ", ".join(f"{labels[method]} ({count})" for method, count in names.most_common())
     return (
         f"{EXPERIMENTS[name].title}: in less time than PASHA and not worse "
-        f"{surely}, counted over {format_count(len(members), 'table')} (benchmarks × protocols): "
-        f"{told}."
+        f"{number_text.describe_certainty(runs)}, counted over "
+        f"{format_count(len(members), 'table')} (benchmarks × protocols): {listed}."
     )

@@ -1,4 +1,4 @@
-"""Sections as grids of text: headings and lines, for whoever draws them."""
+"""Sections as grids of text: headings and lines, for every output format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Grid:
 
     Attributes:
         title: what it shows.
-        head: the headings; the first column is of names, the others of figures.
+        head: the headings; the first column has names, the others figures.
         lines: the cells.
         notes: sentences under it.
         losses: where PASHA is not the best choice.
@@ -37,7 +37,7 @@ class Grid:
 
 
 def make_grid(section: Section) -> Grid:
-    """The grid of a section: a line a method, the paper's figures to the right where it has any."""
+    """The grid of a section: one line per method, the paper's figures (if any) to the right."""
     unit = number_text.choose_unit(section)
     with_paper = any(row.paper is not None for row in section.rows)
     head: tuple[str, ...] = (
@@ -98,11 +98,11 @@ def _paper_cells(row: Row) -> tuple[str, ...]:
     )
 
 
-# -- LCBench: a line a data set, as in the paper ------------------------------------------------
+# -- LCBench: one line per data set, as in the paper --------------------------------------------
 
 
 def lcbench_grid(sections: Sequence[Section]) -> Grid:
-    """All data sets of LCBench under one protocol: a line each, as in the paper's table."""
+    """All data sets of LCBench under one protocol: one line each, as in the paper's table."""
     head = (
         "data set",
         "ASHA (%)",
@@ -184,7 +184,7 @@ def _lcbench_notes(sections: Sequence[Section]) -> Iterable[str]:
         if pasha.paper is not None and section.percent and not section.part
     ]
     if beside:
-        gaps = [mine - found.accuracy.mean for _, mine, found in beside]
+        gaps = [accuracy - found.accuracy.mean for _, accuracy, found in beside]
         yield (
             f"PASHA's accuracy is {np.mean(gaps):+.2f} points from the paper's on average over the "
             f"{len(beside)} data sets that can be compared with it."
@@ -193,15 +193,15 @@ def _lcbench_notes(sections: Sequence[Section]) -> Iterable[str]:
 
 def _lcbench_losses(sections: Sequence[Section]) -> Iterable[str]:
     """The losses of single data sets, counted: the same rules as in every other table."""
-    surely = number_text.surely(min(_row(section, "pasha").n for section in sections))
+    certainty = number_text.describe_certainty(min(_row(one, "pasha").n for one in sections))
     names = {
         "PASHA takes longer than ASHA": [
             one for one in sections if (_row(one, "pasha").speedup or 1.0) < 1
         ],
-        f"PASHA ends worse than ASHA {surely}": [
+        f"PASHA ends worse than ASHA {certainty}": [
             one for one in sections if any(rival.method == "asha" for rival in one.ahead)
         ],
-        f"one epoch for all takes less time than PASHA and is not worse {surely}": [
+        f"one epoch for all takes less time than PASHA and is not worse {certainty}": [
             one for one in sections if any(rival.method == "one-epoch" for rival in one.rivals)
         ],
     }
@@ -212,7 +212,7 @@ def _lcbench_losses(sections: Sequence[Section]) -> Iterable[str]:
 
 
 def grids(sections: Sequence[Section]) -> list[tuple[Section, Grid]]:
-    """A grid for each section, but one for all of LCBench, with the (first) section it shows."""
+    """A grid per section, but one for all of LCBench, each with the (first) section it shows."""
     drawn: list[tuple[Section, Grid]] = []
     for experiment, group in groupby(sections, key=lambda section: section.experiment):
         members = list(group)

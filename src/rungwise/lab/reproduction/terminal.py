@@ -16,7 +16,7 @@ from rungwise.lab.reproduction.tables import Grid, grids
 
 
 def show(reproduction: Reproduction, console: Console) -> None:
-    """Print every table, with what it says; the whole in short comes last, where it is seen."""
+    """Print every table with its findings; the summary comes last, where it is visible."""
     for name, group in groupby(grids(reproduction.sections), key=lambda pair: pair[0].experiment):
         experiment = EXPERIMENTS[name]
         where = f" ({experiment.whereabouts})" if experiment.whereabouts else ""
@@ -25,13 +25,13 @@ def show(reproduction: Reproduction, console: Console) -> None:
             console.print(_table(grid, ascii_only=not console.is_terminal))
             for sentence in (*grid.notes, *grid.losses):
                 console.print(Text(f"- {sentence}"))
-    remarks = [(name, told) for name, all_of in reproduction.remarks.items() for told in all_of]
+    remarks = [(name, text) for name, texts in reproduction.remarks.items() for text in texts]
     if remarks:
         console.print(Text("\nAbout the benchmarks", style="bold"))
-        for told in dict.fromkeys(told for _, told in remarks):
-            names = [name for name, one in remarks if one == told]
+        for remark in dict.fromkeys(text for _, text in remarks):
+            names = [name for name, text in remarks if text == remark]
             several = f"{', '.join(names[:3])} and {len(names) - 3} more"
-            console.print(Text(f"- {', '.join(names) if len(names) < 5 else several}: {told}"))
+            console.print(Text(f"- {', '.join(names) if len(names) < 5 else several}: {remark}"))
     for sentence in reproduction.left_out:
         console.print(Text(f"- {sentence}"))
     if len(grids(reproduction.sections)) > 1:

@@ -1,4 +1,4 @@
-"""What a file or folder is: told by what is in it, not by its name alone."""
+"""What a file or folder is: seen from its content, not from its name alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Source:
 
 
 def recognise(path: Path) -> list[Source]:
-    """What is at a path: one source, or in a folder maybe several.
+    """What is at a path: one source, or several in a folder.
 
     Raises:
         TableError: there is nothing that can be converted.
@@ -52,14 +52,14 @@ def recognise(path: Path) -> list[Source]:
             # Archives are often unpacked into a folder of their own.
             folders = [path, *sorted(child for child in path.iterdir() if child.is_dir())]
             sources = [source for folder in folders for source in _folder(folder)]
-            # Of two forms of a benchmark the first will do.
+            # Of two forms of a benchmark the first is read.
             found = list({source.what: source for source in reversed(sources)}.values())[::-1]
         elif path.is_file():
             found = [_file(path)]
         elif path.exists():
             raise TableError(str(path), Words("a device or pipe"), "it must be a file or folder")
         else:
-            raise TableError(str(path), Words("missing"), "there must be such a file or folder")
+            raise TableError(str(path), Words("missing"), "the file or folder must exist")
     except DAMAGE as error:
         raise damaged(path, error) from error
     if not found:
@@ -84,7 +84,7 @@ def _folder(folder: Path) -> list[Source]:
     if results:
         found.append(_lines(results, folder))
     found += [source for name in sorted(names) for source in _named(folder / name)]
-    if lcbench.ARRAYS[0] in names:  # behind the original, which tells more
+    if lcbench.ARRAYS[0] in names:  # after the original, which has more
         found.append(_arrays(folder))
     return found
 
@@ -92,7 +92,7 @@ def _folder(folder: Path) -> list[Source]:
 def _results(folder: Path, names: set[str]) -> list[Path]:
     """The result files of PD1, each once, matched before unmatched."""
     chosen: dict[str, Path] = {}
-    for name in sorted(names):  # the compressed one is behind, and wins
+    for name in sorted(names):  # the compressed one comes last, and is read
         found = pd1.RESULTS.fullmatch(name)
         if found is not None:
             chosen[found[1]] = folder / name
@@ -128,9 +128,9 @@ def _file(path: Path) -> Source:
 
 
 def _refuse_pickle(path: Path) -> NoReturn:
-    """One pickle of NAS-Bench-201: it is too little, or too much."""
+    """Refuse one pickle of NAS-Bench-201: it is one architecture, or all in one."""
     if nats.MEMBER.fullmatch(path.name):
-        rule = "one is no benchmark: give the folder"
+        rule = "give the folder of all of them"
         raise TableError(str(path), Words("one architecture of NAS-Bench-201"), rule)
     with bz2.open(path) as stream:
         pickled = stream.read(1) == b"\x80"
@@ -201,4 +201,4 @@ def _arrays(folder: Path) -> Source:
 
 
 def _strange(path: Path) -> TableError:
-    return TableError(str(path), Words("nothing that is known here"), f"it must be {WANTED}")
+    return TableError(str(path), Words("of no known form"), f"it must be {WANTED}")

@@ -79,7 +79,7 @@ def start_executors(workers: int, limits: Limits) -> Iterator[list[Executor]]:
                 executors.append(
                     ProcessPoolExecutor(
                         1,
-                        mp_context=process_pools.fresh(),
+                        mp_context=process_pools.spawn_context(),
                         initializer=_prepare,
                         initargs=(limits.memory,),
                     )

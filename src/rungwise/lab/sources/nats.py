@@ -14,7 +14,8 @@ from __future__ import annotations
 import bz2
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,14 @@ from rungwise.lab.sources import unpickling
 from rungwise.lab.sources.conversion import (
     ConvertedBenchmark,
     Progress,
+    drop_equal_axes,
     find_quantum,
-    left_out,
-    slim,
+    note_left_out,
     today,
 )
 from rungwise.lab.sources.limited_processes import map_limited
 from rungwise.lab.sources.source_errors import DAMAGE, damaged
-from rungwise.lab.sources.streams import members
+from rungwise.lab.sources.streams import iterate_members
 from rungwise.space import Choice, Space
 
 TOTAL = 15_625
@@ -118,15 +119,18 @@ def read_tar(
     path: Path, *, workers: int = 1, on_progress: Progress | None = None
 ) -> Iterator[Architecture]:
     """The architectures of a tar file of the folder; nothing is unpacked to disk."""
-    return map_limited(read_architecture, _tar_members(path, on_progress), workers)
+    with closing(_tar_members(path, on_progress)) as tasks:
+        yield from map_limited(read_architecture, tasks, workers)
 
 
-def _tar_members(path: Path, on_progress: Progress | None) -> Iterator[tuple[str, bytes]]:
+def _tar_members(
+    path: Path, on_progress: Progress | None
+) -> Generator[tuple[str, bytes], None, None]:
     """The names and the compressed pickles of a tar file."""
     try:
         size = path.stat().st_size
         with path.open("rb") as raw:
-            for tar, member in members(raw):
+            for tar, member in iterate_members(raw):
                 name = member.name.rpartition("/")[2]
                 if MEMBER.fullmatch(name) and member.isreg():
                     file = tar.extractfile(member)
@@ -236,7 +240,7 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
     rows: dict[int, Architecture] = {}
     for architecture in architectures:
         if architecture.index in rows:
-            rule = f"architecture {architecture.index} must be there only once"
+            rule = f"architecture {architecture.index} must be in it only once"
             raise TableError(str(source), Words("ambiguous"), rule)
         rows[architecture.index] = architecture
     if not rows:
@@ -249,7 +253,7 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
             rule = f"architectures {texts[row.text]} and {row.index} must differ in their texts"
             raise TableError(str(source), Words("ambiguous"), rule)
     if not any(np.isfinite(row.accuracies).any() for row in ordered):
-        rule = f"one run at least must have all {EPOCHS} epochs on ori-test"
+        rule = f"at least one run must have all {EPOCHS} epochs on ori-test"
         raise TableError(str(source), Words("without results"), rule)
     lost = [
         name
@@ -258,21 +262,21 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
     ]
     for number, name in enumerate(_DATASETS):
         if name not in lost:
-            yield _benchmark(ordered, number, name, left_out(lost))
+            yield _benchmark(ordered, number, name, note_left_out(lost))
 
 
 def _benchmark(
     rows: list[Architecture], number: int, name: str, notes: list[str]
 ) -> ConvertedBenchmark:
-    """The benchmark of one data set, which an architecture at least was trained on."""
+    """The benchmark of one data set, which at least one architecture was trained on."""
     dataset, title, images = _DATASETS[name]
     kept = [row for row in rows if np.isfinite(row.accuracies[number]).any()]
     trained = np.array([np.isfinite(row.accuracies[number, :, 0]) for row in kept])
-    values = _imputed(np.stack([row.accuracies[number] for row in kept], axis=1) / 100)
-    seconds = _imputed(np.stack([row.seconds[number] for row in kept], axis=1))
+    values = _impute(np.stack([row.accuracies[number] for row in kept], axis=1) / 100)
+    seconds = _impute(np.stack([row.seconds[number] for row in kept], axis=1))
     runs = trained.sum(axis=1)
     if len(kept) < TOTAL:
-        notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source held no more")
+        notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source has no more")
     if not trained.all():
         notes.append(f"{int((~trained).sum()):,} missing seeds are the mean of the others")
     card = Card(
@@ -309,7 +313,7 @@ def _benchmark(
     return ConvertedBenchmark(
         card=card,
         values=values,
-        seconds=slim(seconds),
+        seconds=drop_equal_axes(seconds),
         configs=[parse_architecture(row.text) for row in kept],
         names=[row.text for row in kept],
         # The mean of two accuracies lies between two multiples of one image.
@@ -317,7 +321,7 @@ def _benchmark(
     )
 
 
-def _imputed(curves: NDArray[Any]) -> NDArray[np.float64]:
+def _impute(curves: NDArray[Any]) -> NDArray[np.float64]:
     """Curves [seeds, rows, epochs] with missing seeds filled in.
 
     The authors' code takes the mean of the two others even if one of those is missing too, which
