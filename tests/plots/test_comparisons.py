@@ -4,6 +4,7 @@ import math
 from types import SimpleNamespace
 
 import pytest
+from extras import needs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from rungwise.lab.reproduction.results import Figure, Row, Section
 from rungwise.plots import theme
 from rungwise.plots.comparisons import front, make_points
 
-pytest.importorskip("plotly")
+needs("plots")
 
 NOTHING = Figure(0.0, 0.0)
 

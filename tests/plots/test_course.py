@@ -4,11 +4,12 @@ import math
 from dataclasses import replace
 
 import pytest
+from extras import needs
 
 import rungwise as rw
 from rungwise import plots
 
-pytest.importorskip("plotly")
+needs("plots")
 
 TABLE = rw.power_laws(64, 81, seed=1)
 

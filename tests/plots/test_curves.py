@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from extras import needs
 
 import rungwise as rw
 from rungwise import plots
@@ -13,7 +14,7 @@ from rungwise.benchmarks.card import Card
 from rungwise.core.engine import Engine
 from rungwise.plots import curves
 
-pytest.importorskip("plotly")
+needs("plots")
 
 CURVES = [
     [0.9, 0.5, 0.4],

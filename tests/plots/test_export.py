@@ -10,12 +10,13 @@ from types import SimpleNamespace
 
 import pytest
 from browsers import BROWSER, needs_browser
+from extras import needs
 
 import rungwise as rw
 from rungwise import plots
 from rungwise.plots import exporting, pages
 
-go = pytest.importorskip("plotly.graph_objects")
+go = needs("plots", "plotly.graph_objects")
 
 
 @pytest.fixture(scope="module")

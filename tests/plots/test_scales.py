@@ -2,13 +2,13 @@
 
 import math
 
-import pytest
+from extras import needs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rungwise.plots.scales import Scale, log_ticks, scale
 
-go = pytest.importorskip("plotly.graph_objects")
+go = needs("plots", "plotly.graph_objects")
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
 
 

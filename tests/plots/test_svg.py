@@ -5,13 +5,14 @@ import xml.etree.ElementTree as ET
 from itertools import pairwise
 
 import pytest
+from extras import needs
 
 import rungwise as rw
 from rungwise import plots
 from rungwise.plots import theme
 from rungwise.plots.svg import svg
 
-go = pytest.importorskip("plotly.graph_objects")
+go = needs("plots", "plotly.graph_objects")
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from extras import needs
 from reproduction_stories import outcome, row, section, write_searchable, write_tiny
 
 import rungwise as rw
@@ -169,7 +170,7 @@ def test_nobody_waits_for_the_end_of_a_long_study(folder):
 
 
 def test_the_number_of_processes_changes_nothing(folder):
-    pytest.importorskip("optuna")
+    needs("optuna")
     write_searchable(folder, "own")
     methods = ("asha", "pasha", "pasha-kde", "pasha-tpe", "optuna")
     pairs = [(replace(BO, methods=methods), *catalog.cards().values())]
@@ -178,8 +179,8 @@ def test_the_number_of_processes_changes_nothing(folder):
 
 
 def test_a_model_is_asked_and_every_page_has_it(folder):
-    for package in ("botorch", "optuna"):
-        pytest.importorskip(package)
+    needs("bo")
+    needs("optuna")
     write_searchable(folder, "own")
     told = []
     found = reproduce(
