@@ -48,7 +48,7 @@ def needing(name):
 
 
 def reason(name, lacking):
-    owners = extras_with(name)
+    owners = [] if name in project()["optional-dependencies"] else extras_with(name)
     of = f" of the extra {' or '.join(owners)}" if owners else ""
     return f"needs {name}{of} (not installed: {', '.join(lacking)})"
 

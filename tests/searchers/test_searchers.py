@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from extras import needs
+from extras import needing, needs
 
 import rungwise as rw
 from rungwise.core.proposals import is_repeatable, is_slow
@@ -703,7 +703,9 @@ def test_only_libraries_are_silent_while_they_work():
     [
         (rw.searchers.Initial([{"x": 7.0}]), r"configs\[0\]"),
         (rw.searchers.Initial([{"x": 0.5}], then=Grid(points=2_000_000)), "places"),
-        (rw.searchers.OptunaSearcher("tpe", nonsense=1), "nonsense"),
+        pytest.param(
+            rw.searchers.OptunaSearcher("tpe", nonsense=1), "nonsense", marks=needing("optuna")
+        ),
     ],
 )
 def test_what_a_searcher_objects_to_it_objects_to_before_a_file_is_written(

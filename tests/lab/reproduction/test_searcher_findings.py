@@ -96,6 +96,7 @@ def test_without_the_model_it_is_refused_before_anything_is_run(folder, monkeypa
 
 
 def test_without_optuna_its_rows_are_left_out_and_told(folder, monkeypatch):
+    needs("bo")
     write_searchable(folder, "own")
     lacking(monkeypatch, "optuna")
     found = reproduce(["bo"], settings=FEW)
@@ -204,6 +205,7 @@ def test_a_model_is_asked_and_every_page_has_it(folder):
 
 
 def test_the_paper_stands_beside_its_own_two(folder, monkeypatch):
+    needs("bo")
     lacking(monkeypatch, "optuna")
     write_searchable(folder, "nasbench201-cifar10")
     (one,) = reproduce(["bo"], settings=FEW).sections
