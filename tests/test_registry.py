@@ -193,7 +193,7 @@ def test_a_class_that_is_exported_has_a_name_at_once(monkeypatch):
     ("text", "message"),
     [
         ("noize", "ranking is 'noize', but did you mean 'noise'? its name must be one of noise"),
-        ("xyzzy", "ranking is 'xyzzy', but its name must be one of noise, arrr, exact, leader"),
+        ("xyzzy", "ranking is 'xyzzy', but its name must be one of noise, arrr, exact"),
         ("soft", "ranking is 'soft', but it must be soft:EPSILON"),
         ("rbo:0.5,0.5,1", "but the options of rbo are p, t"),
         ("rbo:q=1", "but the options of rbo are p, t"),

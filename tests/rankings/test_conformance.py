@@ -24,8 +24,11 @@ ROWS = {
     "Leader": rankings.Leader(),
 }
 
+PROPER_NAMES = ()
+"""Names with which an explanation may begin, as in "Kendall's tau is …"."""
+
 for name, row in ROWS.items():
-    suite = {"make_ranking": lambda self, row=row: row}
+    suite = {"make_ranking": lambda self, row=row: row, "proper_names": PROPER_NAMES}
     globals()[f"Test{name}"] = type(f"Test{name}", (RankingConformance,), suite)
 
 

@@ -69,7 +69,7 @@ def test_rounding_never_reaches_an_option_without_weight():
 
 
 def test_priors_are_part_of_the_space(shaped):
-    weighted = pytest.importorskip("ConfigSpace").CategoricalHyperparameter(
+    weighted = needs("configspace", "ConfigSpace").CategoricalHyperparameter(
         "x", ["a", "b"], weights=[1, 3]
     )
     space = parse({"x": weighted})
