@@ -43,8 +43,6 @@ TESTS = (
 
 OPTIONS = (
     *("-q", "-p", "no:cacheprovider"),
-    # Written for a later ConfigSpace than the oldest one, which an extra allows.
-    "--ignore=tests/space/test_configspace.py",
     # What the oldest typer uses of the newest click may be deprecated there.
     *("-W", "ignore::DeprecationWarning"),
 )
