@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format bench results clean
+.PHONY: demo test check wheel minimum format bench results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
@@ -15,6 +15,14 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet .github
+
+# The wheel in a clean environment, and the same with the oldest base dependencies.
+wheel: $(VENV)/.dev
+	$(BIN)/python scripts/check_wheel.py
+
+minimum: $(VENV)/.dev
+	$(BIN)/python scripts/check_wheel.py --minimum
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
