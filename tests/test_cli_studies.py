@@ -221,7 +221,7 @@ def test_show_one_trial_with_its_failure(finished):
     said = rungwise(finished, "show", "train.db", "--trial", failed[0].trial).stdout
     assert "ValueError: [red]too large[/red]" in said
     assert "Traceback" in said
-    assert "failed for good" in said
+    assert "is not retried" in said
     refused = rungwise(finished, "show", "train.db", "--trial", 99, expect=2)
     assert "the study has the trials 0 to 11" in refused.stderr
 
@@ -549,7 +549,7 @@ def test_a_goal_in_the_study_file_stays(folder):
         ([*TUNE, "--metric", "not a name"], "must be a name"),
         (["resume", "nothing.db"], "there must be such a file"),
         (["show", "train.py"], "cannot be used"),
-        (["export", "nothing.db"], "there must be such a file"),
+        (["export", "nothing.db"], "there is no such file"),
         (["retrain", "nothing.db"], "there must be such a file"),
     ],
 )
