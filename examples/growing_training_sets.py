@@ -21,7 +21,7 @@ train_x, val_x, train_y, val_y = train_test_split(
 
 
 def train(config: dict, run: rw.Run) -> None:
-    """Fit on as many images as this leg asks for, and report once."""
+    """Fit on as many images as this job asks for, and report once."""
     model = SVC(**config).fit(train_x[: run.until], train_y[: run.until])
     run.report(run.until, accuracy=model.score(val_x, val_y))
 

@@ -17,10 +17,10 @@ train_x, val_x, train_y, val_y = train_test_split(images, digits, random_state=0
 
 
 def train(config: dict, run: rw.Run) -> None:
-    """Boost from the last model file on, to the end of this leg."""
+    """Boost from the last model file on, to the end of this job."""
     data = lgb.Dataset(train_x, train_y)
 
-    def tell(env: lgb.callback.CallbackEnv) -> None:
+    def report(env: lgb.callback.CallbackEnv) -> None:
         rounds = env.iteration + 1  # with those of the model file
         with run.checkpoint(rounds) as folder:
             env.model.save_model(folder / "model.txt")
@@ -40,7 +40,7 @@ def train(config: dict, run: rw.Run) -> None:
         num_boost_round=run.until - run.start,
         init_model=run.latest / "model.txt" if run.latest else None,
         valid_sets=[lgb.Dataset(val_x, val_y, reference=data)],
-        callbacks=[tell],
+        callbacks=[report],
     )
 
 

@@ -2,19 +2,19 @@
 
     python examples/plots.py FOLDER
 
-writes them to a folder; without one they are drawn and thrown away. The curves are generated; put
+writes them to a folder; without one they are drawn and deleted. The curves are generated; put
 your own into ``rw.Table(values, seconds=…, goal=…)``, or draw a study of yours with
 ``plots.learning_curves(rw.load("study.db"))``.
 """
 
-# needs plotly
+# needs vl_convert
 
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-import plotly.graph_objects as go
+import vl_convert  # noqa: F401 - what draws figures: pip install 'rungwise[plots]'
 
 import rungwise as rw
 from rungwise import plots
@@ -36,9 +36,13 @@ for name, scheduler in schedulers.items():
     points.append(plots.Point(name, found.mean(), spent.mean(), found.std(), spent.std()))
 
 curves = plots.learning_curves(table, sample=128)
-# A figure is a plotly figure: add to it what you like.
-median = np.median(table.values, axis=0)
-curves.add_trace(go.Scatter(x=np.arange(1, EPOCHS + 1), y=median, mode="lines", name="median"))
+# A figure is a Vega-Lite specification: add to it what you like.
+median = enumerate(np.median(table.values, axis=0).tolist(), start=1)
+line = {
+    "data": {"values": [{"x": epoch, "y": value} for epoch, value in median]},
+    "mark": {"type": "line", "strokeDash": [4, 3], "tooltip": "the median"},
+}
+curves.spec["layer"].append(line)
 
 pasha = rw.simulate(table, schedulers["PASHA"], trials=128)
 figures = {
@@ -50,7 +54,7 @@ figures = {
 with tempfile.TemporaryDirectory() as passing:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else passing)
     for name, figure in figures.items():
-        for ending in ("html", "svg"):
+        for ending in ("html", "svg", "png"):
             written = plots.export(figure, folder / f"{name}.{ending}")
             print(f"{written.name:12} {written.stat().st_size / 1e6:5.2f} MB")
 

@@ -2,7 +2,7 @@
 
     python examples/pytorch_digits.py
 
-Workers import torch once each, not once a trial. With GPUs, each worker sees its own.
+Every worker imports torch once, not once per trial. With GPUs, each worker sees its own.
 """
 # needs torch, sklearn
 
@@ -21,7 +21,7 @@ train_x, val_x, train_y, val_y = (
 
 
 def train(config: dict, run: rw.Run) -> None:
-    """Build model and optimiser, load what there is, then an epoch at a time."""
+    """Build model and optimiser, load the checkpoint if there is one, then train by epochs."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(run.seed)
     width = config["width"]
@@ -34,7 +34,7 @@ def train(config: dict, run: rw.Run) -> None:
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
     for epoch in run.resources():
-        torch.manual_seed(run.seed + epoch)  # so that legs make no difference
+        torch.manual_seed(run.seed + epoch)  # so that pausing and resuming changes nothing
         model.train()
         for batch in torch.randperm(len(train_x)).split(config["batch"]):
             optimizer.zero_grad()

@@ -21,7 +21,7 @@ def train(config: dict, run: rw.Run) -> None:
     if run.latest:
         model = joblib.load(run.latest / "model.joblib")
     else:
-        # A generator and no number, or every epoch would see the images in the same order.
+        # A generator, not a number: with a number every epoch would have the same order of images.
         model = SGDClassifier(**config, random_state=np.random.RandomState(run.seed))
     for epoch in run.resources():
         model.partial_fit(train_x, train_y, classes=range(10))

@@ -1,9 +1,9 @@
-"""Steps as the resource, and a study that is interrupted and goes on where it was.
+"""Steps as the resource, and a study that is interrupted and resumed.
 
     python examples/steps_and_resume.py
 
 Logistic regression by stochastic gradient descent in plain NumPy: up to 2,700 steps, measured every
-100. When trial 20 has made its first report, somebody presses Ctrl-C.
+100. When trial 20 has made its first report, Ctrl-C is pressed.
 """
 
 import signal
@@ -69,6 +69,6 @@ if __name__ == "__main__":
             held = rw.load(study)
             print(f"interrupted: {held.reports} reports of {held.trials} trials are kept")
         result = rw.resume(study, train, show="quiet")
-        print(f"gone on: {result.reports} reports of {result.trials} trials")
+        print(f"resumed: {result.reports} reports of {result.trials} trials")
         print(result.why)
         print(f"accuracy {result.best.value:.3f} with {result.best.config}")

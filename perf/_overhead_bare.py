@@ -1,6 +1,6 @@
-"""No tuner at all, for overhead.py: so many processes train so many trials and tell nobody.
+"""No tuner at all, for overhead.py: the same processes train the same trials, without reports.
 
-What the machine itself allows: how late it wakes sleepers, and what the counting costs.
+What the machine itself allows: how late it wakes sleeping processes, and what counting costs.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import json
 import sys
 import time
 
-from _overhead_common import Task, crew, tally, tell, wait_for_go
+from _overhead_common import Task, print_outcome, run_processes, tally, wait_for_go
 
 
-def member(task: Task, number: int) -> None:
-    """Train every so-manieth trial."""
+def run_process(task: Task, number: int) -> None:
+    """Train this process's share of the trials."""
     mine = tally(task)
     wait_for_go()
     deadline = time.monotonic() + task.limit
@@ -27,13 +27,13 @@ def member(task: Task, number: int) -> None:
 
 
 def main() -> None:
-    """Measure one task, or be a member of the crew that does."""
+    """Measure one task, or be one of the processes that do."""
     task = Task.given()
     if sys.argv[1:]:
-        member(task, int(sys.argv[2]))
+        run_process(task, int(sys.argv[2]))
         return
-    watch, said = crew(task, __file__)
-    tell(task, watch, seen=sum(each["reports"] for each in said))
+    watch, said = run_processes(task, __file__)
+    print_outcome(task, watch, seen=sum(each["reports"] for each in said))
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class Task:
 
     @property
     def longest(self) -> int:
-        """No trial trains longer than so many epochs."""
+        """The most epochs of a trial."""
         return self.epochs if self.mode == "fixed" else MAX_RESOURCE
 
 
@@ -158,7 +158,7 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def tell(task: Task, watch: Watch, seen: int, peak: float | None = None) -> None:
+def print_outcome(task: Task, watch: Watch, seen: int, peak: float | None = None) -> None:
     """Print what came of a task; seen is how many reports the tuner knows of."""
     outcome: dict[str, Any] = {
         "wall": watch.wall,
@@ -171,36 +171,36 @@ def tell(task: Task, watch: Watch, seen: int, peak: float | None = None) -> None
     print("\n" + json.dumps(outcome), flush=True)
 
 
-def crew(task: Task, script: str) -> tuple[Watch, list[dict[str, Any]]]:
-    """Run a script in so many processes, from when all are ready until the last has ended.
+def run_processes(task: Task, script: str) -> tuple[Watch, list[dict[str, Any]]]:
+    """Run a script in ``task.workers`` processes, timed from when all are ready to the last end.
 
-    A member says "ready", is told to go, and says what came of it as a line of JSON.
+    A process prints "ready", waits for "go", and prints its outcome as one line of JSON.
     """
-    members = [
+    processes = [
         subprocess.Popen(
-            [sys.executable, script, "member", str(number)],
+            [sys.executable, script, "process", str(number)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         for number in range(task.workers)
     ]
-    for member in members:
-        assert member.stdout is not None
-        if member.stdout.readline().strip() != "ready":
+    for process in processes:
+        assert process.stdout is not None
+        if process.stdout.readline().strip() != "ready":
             raise RuntimeError(f"{script}: a process did not get ready")
     with stopwatch(task) as watch:
-        for member in members:
-            assert member.stdin is not None
-            member.stdin.write("go\n")
-            member.stdin.flush()
-        said = [member.communicate()[0] for member in members]
-    if any(member.returncode for member in members):
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        said = [process.communicate()[0] for process in processes]
+    if any(process.returncode for process in processes):
         raise RuntimeError(f"{script}: a process failed")
     return watch, [json.loads(text) for text in said]
 
 
 def wait_for_go() -> None:
-    """A member of the crew is ready."""
+    """Say that this process is ready, and wait."""
     print("ready", flush=True)
     sys.stdin.readline()

@@ -1,10 +1,10 @@
-"""Optuna's side of overhead.py: so many processes on one storage, SQLite or journal.
+"""Optuna's side of overhead.py: several processes on one storage, SQLite or journal.
 
 Each is a process of its own, as Optuna's documentation has it; the clock runs from when all have
 imported Optuna and opened the storage. Configurations are drawn at random (the default, TPE, takes
 more time the more trials there are). fixed: an equal share of the trials for each process, and
-nobody asks whether to prune. asha: SuccessiveHalvingPruner, asked after every report, and
-MaxTrialsCallback, so that up to one trial a worker may come on top.
+no pruning. asha: SuccessiveHalvingPruner, asked after every report, and MaxTrialsCallback, so that
+up to one trial per worker may come on top.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from _overhead_common import ETA, Task, crew, peak_mb, tally, tell, wait_for_go
+from _overhead_common import ETA, Task, peak_mb, print_outcome, run_processes, tally, wait_for_go
 
 
-def storage_of(optuna: Any, task: Task) -> Any:
+def open_storage(optuna: Any, task: Task) -> Any:
     """The storage that all processes share."""
     if task.system == "optuna-sqlite":
         # By default SQLite waits 5 s for the others, and then the study fails.
@@ -30,7 +30,7 @@ def storage_of(optuna: Any, task: Task) -> Any:
     return optuna.storages.JournalStorage(journal.JournalFileBackend(path))
 
 
-def member(optuna: Any, task: Task, number: int) -> None:
+def run_process(optuna: Any, task: Task, number: int) -> None:
     """One of the processes."""
     mine = tally(task)
     fixed = task.mode == "fixed"
@@ -49,7 +49,7 @@ def member(optuna: Any, task: Task, number: int) -> None:
     halving = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=ETA)
     study = optuna.load_study(
         study_name="overhead",
-        storage=storage_of(optuna, task),
+        storage=open_storage(optuna, task),
         sampler=optuna.samplers.RandomSampler(seed=number),
         pruner=optuna.pruners.NopPruner() if fixed else halving,
     )
@@ -67,18 +67,18 @@ def member(optuna: Any, task: Task, number: int) -> None:
 
 
 def main() -> None:
-    """Measure one task, or be a member of the crew that does."""
+    """Measure one task, or be one of the processes that do."""
     task = Task.given()
     optuna = importlib.import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     if sys.argv[1:]:
-        member(optuna, task, int(sys.argv[2]))
+        run_process(optuna, task, int(sys.argv[2]))
         return
-    storage = storage_of(optuna, task)
+    storage = open_storage(optuna, task)
     study = optuna.create_study(study_name="overhead", storage=storage, direction="minimize")
-    watch, said = crew(task, __file__)
+    watch, said = run_processes(task, __file__)
     seen = sum(len(trial.intermediate_values) for trial in study.get_trials(deepcopy=False))
-    tell(task, watch, seen, peak=max(each["peak_mb"] for each in said))
+    print_outcome(task, watch, seen, peak=max(each["peak_mb"] for each in said))
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ import logging
 import os
 from typing import Any
 
-from _overhead_common import ETA, MAX_RESOURCE, Task, stopwatch, tally, tell
+from _overhead_common import ETA, MAX_RESOURCE, Task, print_outcome, stopwatch, tally
 
 
-def function_of(tune: Any, task: Task) -> Any:
+def make_function(tune: Any, task: Task) -> Any:
     """The trainable as a function."""
 
     def train(config: dict[str, float]) -> None:
@@ -27,7 +27,7 @@ def function_of(tune: Any, task: Task) -> Any:
     return train
 
 
-def class_of(tune: Any) -> Any:
+def make_class(tune: Any) -> Any:
     """The trainable as a class, which must be stopped from outside."""
 
     def setup(self: Any, config: dict[str, float]) -> None:
@@ -47,7 +47,7 @@ def class_of(tune: Any) -> Any:
     return type("Tiny", (tune.Trainable,), methods)
 
 
-def tuner_of(tune: Any, task: Task) -> Any:
+def make_tuner(tune: Any, task: Task) -> Any:
     """The tuner, ready to go."""
     scheduler = None
     if task.mode == "asha":
@@ -55,7 +55,7 @@ def tuner_of(tune: Any, task: Task) -> Any:
         scheduler = asha(max_t=MAX_RESOURCE, grace_period=1, reduction_factor=ETA)
     by_class = task.system == "ray-class"
     return tune.Tuner(
-        class_of(tune) if by_class else function_of(tune, task),
+        make_class(tune) if by_class else make_function(tune, task),
         param_space={"x": tune.uniform(0, 1)},
         tune_config=tune.TuneConfig(
             metric="loss",
@@ -89,14 +89,14 @@ def main() -> None:
         _temp_dir=f"{task.folder}/ray",
     )
     logging.disable(logging.WARNING)
-    tuner = tuner_of(tune, task)
+    tuner = make_tuner(tune, task)
     with stopwatch(task) as watch:
         results = tuner.fit()
     if results.num_errors:
         raise RuntimeError(f"{results.num_errors} trials failed: {results.errors[0]}")
     seen = sum((result.metrics or {}).get("training_iteration", 0) for result in results)
     ray.shutdown()
-    tell(task, watch, seen)
+    print_outcome(task, watch, seen)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Every report is committed to the study file before it is acknowledged: rungwise with the default
 durability (survives any kill of any process), rungwise-full with durability="full" (survives power
 loss, too). fixed: FixedResource. asha: ASHA, which promotes, with a checkpoint (an empty file) at
-every epoch that a leg ends with, so that nothing is trained twice.
+every epoch that a job ends with, so that nothing is trained twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from _overhead_common import ETA, MAX_RESOURCE, Task, stopwatch, tally, tell
+from _overhead_common import ETA, MAX_RESOURCE, Task, print_outcome, stopwatch, tally
 
 import rungwise as rw
 
@@ -52,7 +52,7 @@ def main() -> None:
             show="quiet",
             seed=0,
         )
-    tell(task, watch, seen=result.reports)
+    print_outcome(task, watch, seen=result.reports)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Syne Tune's side of overhead.py: its Tuner with LocalBackend, a process for every leg.
+"""Syne Tune's side of overhead.py: its Tuner with LocalBackend, a process for every job.
 
 It looks for reports every POLL seconds (5 by default, which would be most of the time measured
 here); all else is as by default. The script is _overhead_syne_tune_script.py.
-fixed: RandomSearch. asha: ASHA that promotes, with max_resource_attr and checkpoints, so that a leg
-ends by itself and nothing is trained twice. Up to one trial a worker may come on top of the trials.
+fixed: RandomSearch. asha: ASHA that promotes, with max_resource_attr and checkpoints, so that a job
+ends by itself and nothing is trained twice. Up to one more trial per worker may be started.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from _overhead_common import ETA, Task, stopwatch, tell
+from _overhead_common import ETA, Task, print_outcome, stopwatch
 
 POLL = 0.05
 
 
-def scheduler_of(task: Task) -> Any:
+def make_scheduler(task: Task) -> Any:
     """Random search with a fixed number of epochs, or ASHA."""
     baselines = importlib.import_module("syne_tune.optimizer.baselines")
     uniform = importlib.import_module("syne_tune.config_space").uniform
@@ -55,7 +55,7 @@ def main() -> None:
         os.chdir(task.folder)  # where it looks for GPUs it leaves a file
         tuner = syne_tune.Tuner(
             trial_backend=backend(entry_point=str(script)),
-            scheduler=scheduler_of(task),
+            scheduler=make_scheduler(task),
             # More than max_num_trials_started must have started for the criterion to hold.
             stop_criterion=syne_tune.StoppingCriterion(
                 max_num_trials_started=task.trials - 1, max_wallclock_time=task.limit
@@ -67,7 +67,7 @@ def main() -> None:
         )
         with stopwatch(task) as watch:
             tuner.run()
-    tell(task, watch, seen=tuner.tuning_status.overall_metric_statistics.count)
+    print_outcome(task, watch, seen=tuner.tuning_status.overall_metric_statistics.count)
 
 
 if __name__ == "__main__":

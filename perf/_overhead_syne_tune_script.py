@@ -1,4 +1,4 @@
-"""The script that Syne Tune starts for every leg of a trial, see _overhead_syne_tune.py.
+"""The script that Syne Tune starts for every job of a trial, see _overhead_syne_tune.py.
 
 It imports Syne Tune for its Reporter, as Syne Tune's documentation has it.
 """
@@ -13,7 +13,7 @@ from _overhead_common import Task, tally
 
 
 def main() -> None:
-    """Train from the last checkpoint up to so many epochs."""
+    """Train from the last checkpoint up to ``--epochs``."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--x", type=float)
     parser.add_argument("--epochs", type=int)

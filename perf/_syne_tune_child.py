@@ -34,12 +34,12 @@ class Task:
     limit: float
 
 
-def scheduler_of(task: Task, rows: int, epochs: int) -> Any:
+def make_scheduler(task: Task, rows: int, epochs: int) -> Any:
     """ASHA or PASHA that starts the configurations row = 0, 1, 2 and so on."""
     baselines = importlib.import_module("syne_tune.optimizer.baselines")
     space = {"row": importlib.import_module("syne_tune.config_space").randint(0, rows - 1)}
     options: dict[str, Any] = {"type": "promotion"} if task.scheduler == "ASHA" else {}
-    if task.through == "tuner":  # so a trial is told to end at its next rung, as they recommend
+    if task.through == "tuner":  # so a trial gets the rung where it ends, as they recommend
         space |= {"table": 0, "epochs": epochs}  # constants
         options["max_resource_attr"] = "epochs"
     else:
@@ -63,11 +63,11 @@ def scheduler_of(task: Task, rows: int, epochs: int) -> Any:
 def through_scheduler(task: Task, values: Any, times: Any) -> dict[str, Any]:
     """Drive a scheduler as the Tuner does, in virtual time.
 
-    Ends as soon as every curve has been started, or after so many seconds of real time.
+    Ends as soon as every curve has been started, or after ``task.limit`` seconds of real time.
     """
     Trial = importlib.import_module("syne_tune.backend.trial_status").Trial
     curves, seconds = values.tolist(), times.tolist()
-    scheduler = scheduler_of(task, *values.shape)
+    scheduler = make_scheduler(task, *values.shape)
     created = datetime.now(timezone.utc)
     agenda: list[tuple[float, int, Any]] = []
     trials: list[Any] = []
@@ -124,7 +124,7 @@ def through_tuner(task: Task, values: Any, times: Any) -> dict[str, Any]:
     deadline = time.monotonic() + task.limit
     tuner = syne_tune.Tuner(
         trial_backend=read_backend_key(values, times),
-        scheduler=scheduler_of(task, *values.shape),
+        scheduler=make_scheduler(task, *values.shape),
         # A function, since the limit of a StoppingCriterion would be one of virtual time here.
         stop_criterion=lambda status: all_started(status) or time.monotonic() > deadline,
         n_workers=task.workers,
@@ -167,8 +167,8 @@ def read_backend_key(values: Any, times: Any) -> Any:
 def surrogates_without_scikit_learn() -> None:
     """Make the package of blackboxes importable where there is no scikit-learn.
 
-    It imports its surrogates, which nobody needs here, and these their base classes from
-    scikit-learn: empty ones will do.
+    It imports its surrogates, which are not needed here, and these import their base classes from
+    scikit-learn: empty classes are enough.
     """
     try:
         importlib.import_module("sklearn")

@@ -59,39 +59,39 @@ MEASURED = """\
 - setup: imports and preparations before the tuner is called, in no other figure: ray.init with
   Ray; with Optuna and bare, starting the worker processes until all are ready. wall: from the call
   of the tuner to its return, which includes starting workers with rungwise, actors with Ray, and a
-  process for every leg with Syne Tune. 1st: from the call until the first report was made.
+  process for every job with Syne Tune. 1st: from the call until the first report was made.
 - ideal: epochs trained × their length ÷ workers, as the trainable itself counted them, repeated
   ones included. use: ideal ÷ wall; later: both rate and use without the time until the first
   epoch began. reports: those the tuner knows of. MB: the largest resident set of the tuner's
   process (imports included, Ray's servers not), with Optuna, which has none, of a worker.
 - cut: stopped by --limit-seconds; figures are of what was achieved until then.
-- bare: no tuner, the same processes telling nobody: what the machine allows."""
+- bare: no tuner, the same processes without reports: what the machine allows."""
 DIFFERENCES = {
     "both": """\
 - What survives: with rungwise any kill of any process, with rungwise-full and both of Optuna power
-  loss, too (Optuna: at least one fsync a report; rungwise: commits may be shared by workers), so
+  loss, too (Optuna: at least one fsync per report; rungwise: commits may be shared by workers), so
   compare rungwise-full with Optuna. Ray Tune writes reports to files of every trial without fsync,
   and its own state now and then; Syne Tune finds reports in the output files of trials, and writes
   its table and state every 10 s.
 - When a report returns: it is committed and decided upon with rungwise, committed with Optuna,
   taken by the tuner with Ray; with Syne Tune it is only printed.
 - Configurations are drawn at random everywhere; Optuna's default, TPE, would be slower.
-- Syne Tune looks for reports every 0.05 s instead of every 5 s, its default. Every leg imports
+- Syne Tune looks for reports every 0.05 s instead of every 5 s, its default. Every job imports
   Syne Tune for its Reporter, as its documentation has it; that import is most of its time.
 - Workers are kept alive by rungwise, ray-class (reuse_actors) and Optuna; ray-function and Syne
-  Tune start a process for every trial or leg.""",
+  Tune start a process for every trial or job.""",
     "fixed": """\
-- Nobody decides anything in this mode: FixedResource, Ray's FIFO, Optuna without pruner (and not
+- Nothing is decided in this mode: FixedResource, Ray's FIFO, Optuna without pruner (and not
   asked for one), Syne Tune's RandomSearch. Syne Tune may start up to workers - 1 trials more.
 - Optuna's processes get equal shares of the trials beforehand; the others hand them out.""",
     "asha": """\
 - rungwise and Syne Tune pause trials at every rung and promote the best third; Ray and Optuna
   stop them and never go back, which trains the early ones for longer. So the numbers of reports
-  differ: compare rates and use, not wall times. With few trials nobody can come near the ideal:
+  differ: compare rates and use, not wall times. With few trials no system can come near the ideal:
   in the end a few trials climb alone, while the other workers have nothing to do.
 - rungwise and Syne Tune write a checkpoint (an empty or tiny file) at every rung, and continue
   from it; Ray and Optuna need none.
-- rungwise goes on until nothing can be promoted any more; Syne Tune ends with the legs that run
+- rungwise goes on until nothing can be promoted any more; Syne Tune ends with the jobs that run
   when the last trial has started. Optuna and Syne Tune may start up to workers - 1 trials more.""",
 }
 

@@ -237,7 +237,7 @@ def checks(source: Source, values: np.ndarray, final: np.ndarray) -> dict[str, A
     top = last >= np.quantile(last, 0.75)
     levels = [e for e in (1, 3, 9, 27, 81, 243, 729) if e < values.shape[2]]
     best = np.argsort(-filled[:, :, -1].mean(0), kind="stable")[:10]
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "rank correlation with the end": {
             f"after {e}": round(spearman(filled[0, :, e - 1], last), 3) for e in levels
         },
@@ -258,15 +258,15 @@ def checks(source: Source, values: np.ndarray, final: np.ndarray) -> dict[str, A
     if not source.name.endswith("nas"):
         # Whether the best lies in a corner of the space: then the space should be larger.
         places = source.space.encode(source.configs[int(best[0])])
-        told["where the best lies between the bounds, 0 to 1"] = {
+        facts["where the best lies between the bounds, 0 to 1"] = {
             name: round(float(place), 3)
             for name, place in zip(source.space.names, places, strict=True)
         }
     if len(values) > 1:
         spread = filled[:, :, -1].std(axis=0, ddof=1)
-        told["noise between seeds, median standard deviation"] = round(float(np.median(spread)), 4)
-        told["rank correlation between seeds"] = round(spearman(last, filled[1, :, -1]), 3)
-    return told
+        facts["noise between seeds, median standard deviation"] = round(float(np.median(spread)), 4)
+        facts["rank correlation between seeds"] = round(spearman(last, filled[1, :, -1]), 3)
+    return facts
 
 
 def main() -> None:
@@ -305,8 +305,8 @@ def main() -> None:
             },
         }
         for point, rows in collapses(values):
-            told = f"{rows} models collapse at point {point} at once, so the recorder erred"
-            raise SystemExit(f"{source.name}: {told}; record it again")
+            problem = f"{rows} models collapse at point {point} at once, so the recorder erred"
+            raise SystemExit(f"{source.name}: {problem}; record it again")
         card = Card(
             name=source.name, title=source.title, description=source.description,
             metric=source.metric, final_metric=source.final_metric, resource=source.resource,

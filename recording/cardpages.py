@@ -1,4 +1,4 @@
-"""A data card as a page, and a plot of a table's curves."""
+"""A data card as a page, and a figure of a table's curves."""
 
 from __future__ import annotations
 
@@ -9,41 +9,31 @@ import numpy as np
 
 from rungwise import plots
 from rungwise.benchmarks import Benchmark, Card
-from rungwise.plots import theme
+from rungwise.plots.layers import log_axis
 
-CURVES = 60
+CURVES, BEST = 60, 3
 POINTS = 40
 
 
 def picture(benchmark: Benchmark, path: Path) -> None:
-    """Sixty curves drawn at random and the three best, at points that are even in the logarithm."""
+    """Sixty curves drawn at random and the three best, on a logarithm, as rungs are."""
     values = benchmark.values(0)
-    shown = np.unique(np.geomspace(1, benchmark.resources, POINTS).round().astype(int))
     last = np.where(np.isnan(values[:, -1]), -1.0, values[:, -1])
     some = np.random.default_rng(0).choice(benchmark.rows, CURVES, replace=False)
-    best = np.argsort(-last, kind="stable")[:3]
-    colour, width = "rgba(120, 130, 150, 0.45)", 1.0
-    traces: list[Any] = []
-    for row in [*some, *best]:
-        if len(traces) >= CURVES:
-            colour, width = theme.colour(len(traces) - CURVES), 2.5
-        traces.append(
-            theme.graph_objects().Scatter(
-                x=shown.tolist(),
-                y=[None if np.isnan(v) else round(float(v), 4) for v in values[row, shown - 1]],
-                mode="lines",
-                line={"color": colour, "width": width},
-                showlegend=False,
-            )
-        )
-    figure = theme.figure(
-        traces,
-        title=benchmark.card.title,
-        x=_plural(benchmark.card.resource),
-        y=benchmark.card.metric,
-        note=f"{CURVES} of {benchmark.rows} curves, drawn at random, and the three best",
-    )
-    figure.update_xaxes(type="log")
+    best = np.argsort(-last, kind="stable")[:BEST]
+    rows = [int(row) for row in dict.fromkeys([*best, *some])]
+    figure = plots.learning_curves(benchmark, rows=rows, top=BEST)
+    figure = figure.with_titles(benchmark.card.title, x=_plural(benchmark.card.resource))
+    note = f"{CURVES} of {benchmark.rows} curves, drawn at random, and the three best"
+    figure.spec["title"]["subtitle"] = note
+    figure.spec["encoding"]["x"].update(log_axis(1, benchmark.resources))
+    # A page needs no more points than can be seen on a logarithm.
+    shown = np.unique(np.geomspace(1, benchmark.resources, POINTS).round().astype(int))
+    for line in (row for layer in figure.spec["layer"] for row in layer["data"]["values"]):
+        if isinstance(line["x"], list):
+            found = values[line["number"], shown - 1].tolist()
+            line["x"] = shown.tolist()
+            line["y"] = [None if np.isnan(value) else round(value, 4) for value in found]
     plots.export(figure, path)
 
 

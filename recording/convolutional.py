@@ -152,7 +152,7 @@ class Cells(Network):
             self.cells.append(CellWeights(w3, w1, norms.gamma, norms.beta, norms.running))
 
     def rates(self, own: Rates) -> list[Rates]:
-        # All architectures train alike, so a row of weights may take anybody's rates.
+        # All architectures train alike, so a row of weights may take the rates of any of them.
         return [
             own.expanded(torch.zeros(len(w), dtype=torch.int64, device=w.device))
             for w in self.weights

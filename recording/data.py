@@ -60,7 +60,7 @@ def fashion(folder: Path, *, train: int, valid: int, device: str) -> Images:
 
 
 def made_up_images(*, train: int, valid: int, device: str) -> Images:
-    """Ten noisy patterns: something to train on where the real images are not at hand."""
+    """Ten noisy patterns: something to train on where the real images are not available."""
     rng = np.random.default_rng(0)
     # Coarse, so that they are still known when they are moved by a few pixels.
     patterns = np.kron(rng.random((CLASSES, 4, 4)), np.ones((IMAGES // 4, IMAGES // 4)))

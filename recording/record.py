@@ -47,7 +47,7 @@ class Scale:
 
 
 MOVED = 3
-"""By how many pixels, at most, images are moved for convolutional networks, each time anew."""
+"""By how many pixels, at most, images are moved for convolutional networks; each time by others."""
 NAS = Scale(1040, 520, 5120, 5000, (1, 2, 3))
 HPO = Scale(2048, 512, 6144, 5000)
 TEXT = Scale(1024, 512)

@@ -79,8 +79,8 @@ def fashion_nas(some: int) -> tuple[np.ndarray, dict[str, Any]]:
         ]
     )
     found, explained = fitted(_made_of(chosen), measured)
-    told = {"measured": len(chosen), "explained": round(explained, 3)}
-    return np.maximum(_made_of(architectures) @ found, measured.min()), told
+    fit = {"measured": len(chosen), "explained": round(explained, 3)}
+    return np.maximum(_made_of(architectures) @ found, measured.min()), fit
 
 
 def fashion_hpo(_: int) -> tuple[np.ndarray, dict[str, Any]]:
@@ -125,8 +125,8 @@ def mlp_hpo(some: int) -> tuple[np.ndarray, dict[str, Any]]:
         measured.append(step * steps + pace.points_an_epoch * cpu_seconds(group.valid, 3))
     found, explained = fitted(_work(chosen, examples), np.array(measured))
     every = np.maximum(_work(configs, examples) @ found, min(measured))
-    told = {"measured": len(chosen), "explained": round(explained, 3)}
-    return every / pace.points_an_epoch, told
+    fit = {"measured": len(chosen), "explained": round(explained, 3)}
+    return every / pace.points_an_epoch, fit
 
 
 def main() -> None:
@@ -140,10 +140,10 @@ def main() -> None:
     everything: dict[str, Any] = {}
     for measure in (fashion_nas, fashion_hpo, text_hpo, mlp_hpo):
         name = measure.__name__.replace("_", "-")
-        seconds, told = measure(given.some)
+        seconds, fit = measure(given.some)
         everything[name] = seconds.astype(np.float32)
-        everything |= {f"{name}/{key}": np.array(value) for key, value in told.items()}
-        print(f"{name}: {np.quantile(seconds, [0, 0.5, 1])} s a unit, {told}", flush=True)
+        everything |= {f"{name}/{key}": np.array(value) for key, value in fit.items()}
+        print(f"{name}: {np.quantile(seconds, [0, 0.5, 1])} s per unit, {fit}", flush=True)
     np.savez_compressed(given.out / "seconds.npz", **everything)
 
 

@@ -19,7 +19,7 @@ def normal(shape: Sequence[int], fan_in: int, source: torch.Generator, device: s
 
 
 class Weights:
-    """Named parameters of all models, made anew, in the same memory, for every chunk."""
+    """Named parameters of all models, made again, in the same memory, for every chunk."""
 
     def __init__(self, device: str) -> None:
         self.device = device

@@ -1,4 +1,4 @@
-"""The backend that the tests of a module use at the moment; see tests/tuning/conftest.py."""
+"""The backend that the tests of a module use now; see tests/tuning/conftest.py."""
 
 import rungwise as rw
 

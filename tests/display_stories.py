@@ -1,4 +1,4 @@
-"""Studies at every moment, for displays to show."""
+"""Studies in every state, for displays to show."""
 
 import io
 from dataclasses import replace
@@ -15,7 +15,7 @@ from rungwise.views import StudyView
 
 
 class Clock:
-    """Time that passes only when told to."""
+    """Time that passes only when a test sets it."""
 
     def __init__(self):
         self.now = 1000.0
@@ -25,7 +25,7 @@ class Clock:
 
 
 class Gone(io.StringIO):
-    """A stream whose reader has left."""
+    """A stream whose reader is gone."""
 
     writes = 0
 

@@ -1,4 +1,4 @@
-"""Scripts written on the spot, and a run that only notes what it is told."""
+"""Scripts written by the tests, and a run that only records the calls it gets."""
 
 import shutil
 import sys

@@ -5,13 +5,14 @@ import io
 import json
 import pickle
 import tarfile
+import time
 from collections import OrderedDict
 
 import numpy as np
 import pytest
 
 from rungwise.errors import TableError
-from rungwise.lab.sources import convert
+from rungwise.lab.sources import convert, unpickling
 
 DATASETS = ("cifar10-valid", "cifar10", "cifar100", "ImageNet16-120")
 OPS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
@@ -36,7 +37,7 @@ def arch_text(index):
 
 
 def arch_result(index, seed, epochs=200, images=10_000):
-    """A run as the benchmark tells it; its figures can be computed by hand."""
+    """A run in the benchmark's format; its figures can be computed by hand."""
     rng = np.random.default_rng([index, seed])
     counts = np.sort(rng.integers(images // 10, images, epochs))
     evals = {f"ori-test@{e}": float(c) * 100 / images for e, c in enumerate(counts)}
@@ -77,11 +78,24 @@ def pickled(value, protocol=4):
     return bz2.compress(pickle.dumps(value, protocol=protocol), 1)
 
 
+def spend(_name, seconds):
+    """Processor time, for a child process."""
+    begin = time.process_time()
+    while time.process_time() < begin + seconds:
+        pass
+    return seconds
+
+
+def unpickle(name, content):
+    """For a child process, which needs a function of a module."""
+    return unpickling.load(io.BytesIO(content), name)
+
+
 # -- PD1 ---------------------------------------------------------------------------------------
 
 
 def pd1_run(lr, errors=(0.9, 0.5, 0.4), **more):
-    """A run as a line of PD1 tells it."""
+    """A run as a line of PD1."""
     points = 0 if errors is None else len(errors)
     return {
         "dataset": "translate_wmt",
@@ -137,7 +151,7 @@ def lcbench_config(number):
 
 
 def lcbench_run(number, start=50.0, **log):
-    """A run as LCBench tells it: 52 entries, the accuracy grows by 0.5 an epoch."""
+    """A run in LCBench's format: 52 entries, the accuracy grows by 0.5 per epoch."""
     return {
         "config": lcbench_config(number),
         "results": {

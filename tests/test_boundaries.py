@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import rungwise
 
 ROOT = Path(rungwise.__file__).parent
@@ -73,7 +75,7 @@ def test_pure_files_import_nothing_that_acts():
     for path, name in in_all_files(imports_of):
         first, *rest = name.split(".")
         if first == "rungwise":
-            assert not rest or rest[0] in (*PURE, "errors", "validation"), (
+            assert not rest or rest[0] in (*PURE, "errors", "registry", "validation"), (
                 f"{path.name} imports {name}"
             )
         else:
@@ -103,6 +105,39 @@ def test_import_is_light():
     ).stdout
     for heavy in ("ConfigSpace", "scipy", "rich", "typer", "yaml", "pandas", "torch", "pytest"):
         assert f"'{heavy}'" not in out
+
+
+HEAVY = {"scipy", "vl_convert", "altair", "torch", "botorch", "optuna", "pandas", "ConfigSpace"}
+"""Slow to import, and not needed by every study."""
+
+SHOWN = {"typer", "rich", "yaml"}
+"""What the command line, the live view and study files need, and Python does not."""
+
+
+@pytest.mark.parametrize(
+    "used", ["tune", "resume", "load", "PASHA", "rankings", "searchers", "Local", "simulate"]
+)
+def test_what_a_study_imports_has_a_budget(used):
+    """A criterion or a searcher that imports SciPy at the top of its file would slow all down."""
+    code = f"import sys, rungwise as rw; rw.{used}; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in out.stdout.split()}
+    assert "rungwise" in loaded
+    assert not loaded & (HEAVY | SHOWN)
+    assert "rungwise.lab" not in out.stdout.split()
+
+
+def test_no_file_imports_what_is_heavy_at_its_top():
+    found = {
+        (path.relative_to(ROOT).as_posix(), name.partition(".")[0])
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.relative_to(ROOT).parts[0] not in {"plots", "lab"}  # imported when they are used
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for name in imports_of(node)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+    assert ("space/space.py", "numpy") in found
+    assert not [one for one in found if one[1] in HEAVY]
 
 
 def test_a_worker_starts_light():

@@ -193,11 +193,11 @@ def test_a_terminal_gets_colours(curves):
     assert "The study ended" in seen.decode()
 
 
-@pytest.mark.parametrize(("terminal", "patience"), [(True, 0), (True, 3600), (False, 0)])
-def test_what_takes_long_shows_a_bar_on_a_terminal(monkeypatch, terminal, patience):
-    monkeypatch.setattr(console, "PATIENCE", patience)
+@pytest.mark.parametrize(("terminal", "delay"), [(True, 0), (True, 3600), (False, 0)])
+def test_what_takes_long_shows_a_bar_on_a_terminal(monkeypatch, terminal, delay):
+    monkeypatch.setattr(console, "PROGRESS_DELAY", delay)
     screen = Console(file=io.StringIO(), force_terminal=terminal, width=80)
-    with console.progress("simulating", screen) as tell:
-        tell(3, 10)
+    with console.progress("simulating", screen) as advance:
+        advance(3, 10)
     shown = "simulating" in screen.file.getvalue()
-    assert shown is (terminal and patience == 0)
+    assert shown is (terminal and delay == 0)

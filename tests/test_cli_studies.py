@@ -72,7 +72,7 @@ def finished(tmp_path_factory):
     (folder / "train.py").write_text(f"PAUSE = 0\n{TRAIN}")
     options = ("--max-resource", 9, "--trials", 12, "--workers", 2, "--retries", 0, "--seed", 3)
     done = rungwise(folder, *TUNE, *options)
-    (folder / "said.txt").write_text(done.stdout)
+    (folder / "said.txt").write_text(done.stderr + done.stdout)
     return folder
 
 
@@ -81,7 +81,7 @@ def test_tune_ends_with_the_winner_and_what_to_do_next(finished):
     result = rw.load(finished / "train.db")
     assert f"Best: error = {result.best.value:.6g}" in said
     assert repr(result.best.config["lr"]) in said
-    assert "The study ended because 12 configurations were evaluated" in said
+    assert said.count("The study ended because 12 configurations were evaluated") == 1
     assert "rungwise retrain train.db" in said
     assert (result.trials, result.metric, result.goal) == (12, "error", "min")
 
@@ -91,7 +91,10 @@ def test_tuning_again_trains_nothing(finished):
     options = ("--max-resource", 9, "--trials", 12, "--workers", 1, "--retries", 0, "--seed", 3)
     done = rungwise(finished, *TUNE, *options, "--quiet")
     assert "Best: error" in done.stdout
+    assert done.stdout.count("The study ended because") == 1
     assert rw.load(finished / "train.db").reports == before
+    shown = rungwise(finished, *TUNE, *options)  # nothing is left to be shown by a display
+    assert (shown.stderr + shown.stdout).count("The study ended because") == 1
 
 
 def test_another_study_in_the_same_file_is_refused(finished):
@@ -129,7 +132,7 @@ def test_a_study_can_start_from_another(finished, tmp_path):
             "did you mean 'gp'? its name must be one of random, gp, grid, kde, optuna, sobol, tpe",
         ),
         (("--searcher", "gp:start=3"), "did you mean 'startup'?"),
-        (("--transfer", "none.db"), "transfer is 'none.db', but there must be such a file"),
+        (("--transfer", "none.db"), "transfer is 'none.db', but there is no such file"),
         (("--transfer", "space.yaml"), "space.yaml cannot be used"),
     ],
 )
@@ -143,7 +146,7 @@ def test_the_backend_and_its_options_come_from_flags(finished, folder):
     more = ("--max-resource", 3, "--trials", 2, "--retries", 0, "--show", "quiet")
     backend = ("--backend", "local:preload=json", "--workers", 2, "--grace", 2)
     refused = rungwise(folder, *TUNE, *more, *backend, expect=2)
-    assert "preload of --backend is 'json', but it must be a list of names" in refused.stderr
+    assert "preload of --backend is 'json', but it must be a list of module names" in refused.stderr
     backend = ("--backend", "local:workers=1", "--preload", "json", "--preload", "csv")
     rungwise(folder, *TUNE, *more, *backend, "--grace", 2)
     with StudyFile(folder / "train.db", mode="read") as file:
@@ -165,6 +168,7 @@ def test_a_study_file_gives_options_and_flags_replace_them(folder):
     text += "backend: {type: local, workers: 3}\nretries: 0\nscheduler: asha:eta=2\nshow: json\n"
     (folder / "study.yaml").write_text(text)
     done = rungwise(folder, "tune", "study.yaml", "--workers", 1, "--seed", 5)
+
     assert json.loads(done.stdout.splitlines()[-1])["kind"] == "result"
     with StudyFile(folder / "study.db", mode="read") as file:
         assert file.about.options["backend"]["workers"] == 1
@@ -179,7 +183,7 @@ def test_a_study_file_gives_options_and_flags_replace_them(folder):
             ("--backend", "local:2", "--workers", 3),
             "workers of --backend is 2, but it must be given",
         ),
-        (("--backend", "threads", "--preload", "json"), "the backend Threads has none"),
+        (("--backend", "threads", "--preload", "json"), "the backend Threads has no such option"),
         (("--backend", "local:wrkers=3"), "did you mean 'workers'?"),
         (("--show", "loud"), "--show is 'loud', but its name must be one of auto, json"),
         (
@@ -221,7 +225,7 @@ def test_show_one_trial_with_its_failure(finished):
     said = rungwise(finished, "show", "train.db", "--trial", failed[0].trial).stdout
     assert "ValueError: [red]too large[/red]" in said
     assert "Traceback" in said
-    assert "is not retried" in said
+    assert "its job failed and is not retried" in said
     refused = rungwise(finished, "show", "train.db", "--trial", 99, expect=2)
     assert "the study has the trials 0 to 11" in refused.stderr
 
@@ -233,7 +237,7 @@ def test_list(finished, folder):
     (row,) = json.loads(rungwise(finished, "list", "--json").stdout)["studies"]
     assert (row["study"], row["state"], row["trials"]) == ("train.db", "ended", 12)
     assert "There is no study" in rungwise(folder, "list").stdout
-    assert "there must be such a folder" in rungwise(folder, "list", "nowhere", expect=2).stderr
+    assert "there is no such folder" in rungwise(folder, "list", "nowhere", expect=2).stderr
 
 
 def test_list_names_what_cannot_be_read(finished, folder):
@@ -280,6 +284,14 @@ def test_export_wants_one_format_and_known_rows(finished):
     )
     refused = rungwise(finished, "export", "train.db", "--what", "jobs", expect=2)
     assert "'reports' or 'trials'" in refused.stderr
+
+
+def test_retrain_on_another_backend(finished):
+    there = ["retrain", "train.db", "--resource", 2]
+    rungwise(finished, *there, "--backend", "threads", expect=0)
+    refused = rungwise(finished, *there, "--backend", "threads", "--preload", "json", expect=2)
+    assert "preload is ['json'], but the backend Threads has no such option" in refused.stderr
+    rungwise(finished, *there, "--preload", "json", expect=0)
 
 
 def test_retrain(finished):
@@ -536,7 +548,7 @@ def test_a_goal_in_the_study_file_stays(folder):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["tune", "train.py"], "say what is searched"),
+        (["tune", "train.py"], "give the search space"),
         (["tune", "nothing.py", "--space", "space.yaml"], "no such file"),
         (["tune", "train.py:nothing", "--space", "space.yaml"], "no 'nothing' in"),
         ([*TUNE[:4], "--metric", "speed"], "minimised ('min') or maximised ('max')"),
@@ -547,10 +559,10 @@ def test_a_goal_in_the_study_file_stays(folder):
         ([*TUNE, "--scheduler", "asha", "--ranking", "exact"], "has no --ranking"),
         ([*TUNE, "--checkpoint-quota", "much"], "'20GB'"),
         ([*TUNE, "--metric", "not a name"], "must be a name"),
-        (["resume", "nothing.db"], "there must be such a file"),
+        (["resume", "nothing.db"], "there is no such file"),
         (["show", "train.py"], "cannot be used"),
         (["export", "nothing.db"], "there is no such file"),
-        (["retrain", "nothing.db"], "there must be such a file"),
+        (["retrain", "nothing.db"], "there is no such file"),
     ],
 )
 def test_mistakes_are_told_in_a_line_and_nothing_is_written(folder, arguments, told):

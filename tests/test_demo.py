@@ -145,8 +145,8 @@ def test_ctrl_c_says_how_to_go_on(keep, tmp_path):
     [
         (["--simulated", "--study", "x.db"], "--study is 'x.db', but with --simulated nothing"),
         (["--simulated", "--versus-asha"], "--versus-asha is True, but with --simulated nothing"),
-        (["--runs", "2"], "--runs is 2, but it belongs to --simulated"),
-        (["--noise", "0"], "--noise is 0.0, but it belongs to --simulated"),
+        (["--runs", "2"], "--runs is 2, but it can only be used with --simulated"),
+        (["--noise", "0"], "--noise is 0.0, but it can only be used with --simulated"),
     ],
 )
 def test_options_that_do_not_go_together(arguments, message):
@@ -199,7 +199,7 @@ def test_recorded_figures_are_those_of_simulations(recorded):
 
 
 def test_recorded_figures_are_told_in_a_table(recorded, capsys):
-    demo_recorded.tell(recorded)
+    demo_recorded.print_section(recorded)
     text = re.sub(r"[|\s]+", " ", capsys.readouterr().out)
     assert "Recorded architectures (fashion-nas): 256 drawn, mean of 15 runs" in text
     told = demo_recorded.figures(recorded)
@@ -245,7 +245,7 @@ def test_whatever_comes_of_it_is_told_as_it_is(recorded, capsys, seconds, accura
     asha = replace(asha, seconds=Figure(480.0, 1.0), final=Figure(0.8, 0.01))
     pasha = replace(pasha, seconds=Figure(seconds, 1.0), final=Figure(accuracy, 0.01))
     ahead = (Rival("asha", "ASHA", 0.1, 0.02, 1.0),) if accuracy == 0.7 else ()
-    demo_recorded.tell(replace(recorded, rows=(asha, pasha, *others), ahead=ahead))
+    demo_recorded.print_section(replace(recorded, rows=(asha, pasha, *others), ahead=ahead))
     assert sentence in re.sub(r"\s+", " ", capsys.readouterr().out)
 
 

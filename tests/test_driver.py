@@ -233,7 +233,7 @@ class Elastic(Simulator):
     def start(self, assignment):
         assert self.idle() > 0, "a job is only given to a slot that is ready and free"
         super().start(assignment)
-        self.most = max(self.most, len(self._legs))
+        self.most = max(self.most, len(self._jobs))
         self.starts.append(self.polls)
 
 
@@ -279,10 +279,10 @@ def test_a_slot_that_vanishes_with_its_job_costs_the_trial_nothing():
 
         def poll(self):
             said = super().poll()
-            if not self.gone and self.now > 3 and self._legs:
+            if not self.gone and self.now > 3 and self._jobs:
                 self.gone = True
-                job = next(iter(self._legs))
-                del self._legs[job]
+                job = next(iter(self._jobs))
+                del self._jobs[job]
                 self.workers -= 1
                 return [m for m in said if m.job != job] + [
                     Crashed(job, "its node was preempted", fault="worker")

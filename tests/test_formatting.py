@@ -14,7 +14,6 @@ from rungwise.formatting import (
     format_resource,
     format_runtime,
     format_short,
-    format_tick,
     format_value,
     join_words,
     strip_controls,
@@ -47,17 +46,6 @@ def test_times_are_as_precise_as_they_are_known():
         "1.5 min",
         "90.0 min",
         "1.5 h",
-    ]
-
-
-def test_ticks_are_short():
-    assert [format_tick(value) for value in (0, 0.25, 12345, -3, 1e-7, 2.5e9)] == [
-        "0",
-        "0.25",
-        "12,345",
-        "−3",
-        "1e−07",
-        "2.5e+09",
     ]
 
 

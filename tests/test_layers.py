@@ -38,7 +38,9 @@ LAYERS = [
 IN_FUNCTIONS = {
     ("display/__init__.py", "rungwise.display.live"): "rich is slow to import",
     ("searchers/gp.py", "rungwise.searchers.gaussian"): "it needs the extra rungwise[bo]",
-    ("specification/files.py", "rungwise.specification.events"): "PyYAML is slow to import",
+    ("specification/files.py", "rungwise.specification.yaml_loader"): "PyYAML is slow to import",
+    ("tuning/retraining.py", "rungwise.display.quiet"): "a study that is read starts no tuner",
+    ("tuning/retraining.py", "rungwise.tuning.tuner"): "a study that is read starts no tuner",
     ("tuning/function_reference.py", "rungwise.specification"): "resuming alone needs YAML",
 }
 """Imports of rungwise inside functions, each with its reason: what is optional, or slow."""

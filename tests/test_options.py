@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 import typer
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import rungwise as rw
 from rungwise.backend_options import SHORT_FORMS
-from rungwise.cli.main import app
+from rungwise.cli.commands import load_command
 from rungwise.cli.options import describe, with_options
 from rungwise.errors import InvalidArgumentError
 from rungwise.options import (
@@ -96,7 +95,7 @@ def test_flags_follow_from_fields():
 
 
 def flags_of(command):
-    return {one.name: one for one in get_command(app).commands[command].params}
+    return {one.name: one for one in load_command(command).params}
 
 
 @pytest.mark.parametrize("each", ALL, ids=lambda each: each.name)

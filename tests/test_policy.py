@@ -9,7 +9,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.policy import HALTED, LONGEST_STEP, REASON, Answer, Policy, Rules
+from rungwise.policy import HALTED, LONGEST_STEP, REASON, WORKER_FAULTS, Answer, Policy, Rules
 
 
 class Scene:
@@ -146,7 +146,9 @@ def test_a_worker_that_vanished_costs_no_retry(retries):
 
 
 def test_what_goes_wrong_after_a_job_was_told_to_leave_is_a_notice():
-    for decision, kind in ((PAUSE, JobEnded), (CONTINUE, JobLost)):
+    kept = "failed after its last report, and the report is kept"
+    leaving = "failed while the study was leaving; its job will be issued again"
+    for decision, kind, said in ((PAUSE, JobEnded, kept), (CONTINUE, JobLost, leaving)):
         scene = Scene()
         if decision is CONTINUE:
             scene.policy.recall()
@@ -154,7 +156,7 @@ def test_what_goes_wrong_after_a_job_was_told_to_leave_is_a_notice():
         assert scene.policy.decided(0, decision) is False
         assert type(scene.says(messages.Crashed(0, "boom"))) is kind
         assert scene.failures == []
-        assert scene.notices == ["trial 0, after its last report of the job: boom"]
+        assert scene.notices == [f"trial 0 {said}: boom"]
 
 
 def test_reasons_and_traces_are_cut_and_made_legible():
@@ -201,6 +203,42 @@ def test_halted_jobs_are_lost_unless_settled(message, settled, kind):
     assert (scene.failures, scene.notices) == ([], [])
 
 
+def test_a_trial_that_loses_worker_after_worker_is_at_fault_in_the_end():
+    scene = Scene(rules=Rules(retries=1))
+    job = scene.engine.jobs[0]
+    lost = messages.Crashed(0, "the node is gone", fault="worker")
+    for _ in range(WORKER_FAULTS):
+        assert isinstance(scene.says(lost), JobLost)
+        scene.policy.started(job)
+    assert (len(scene.notices), scene.failures) == (WORKER_FAULTS, [])
+    assert isinstance(scene.says(lost), JobLost)  # its retry
+    scene.policy.started(job)
+    assert scene.says(lost) == JobFailed(0, "the node is gone", 5.0)
+    assert [again for _, again in scene.failures] == [True, False]
+
+
+def test_a_trial_that_gets_further_may_lose_workers_again():
+    scene = Scene(rules=Rules(retries=0))
+    job = scene.engine.jobs[0]
+    for resource in (1, 2):
+        for _ in range(WORKER_FAULTS):
+            lost = messages.Crashed(0, "the node is gone", fault="worker")
+            assert isinstance(scene.says(lost), JobLost)
+            scene.policy.started(job)
+        scene.says(report(resource=resource))
+    assert scene.failures == []
+
+
+def test_what_fails_while_the_study_is_leaving_is_issued_again():
+    """A Ctrl-C on a terminal reaches what trials have started as well."""
+    scene = Scene(rules=Rules(retries=0))
+    scene.policy.recall()
+    crashed = messages.Crashed(0, "the script was ended by SIGINT")
+    assert scene.says(crashed) == JobLost(0, 5.0)
+    assert scene.failures == []
+    assert "ended by SIGINT" in scene.notices[0]
+
+
 # -- time --------------------------------------------------------------------------------------
 
 
@@ -231,9 +269,7 @@ def test_any_sign_of_life_counts_against_silence():
         assert pass_time(scene, 2.5, start=now) == []
         now += 2.5
         scene.says(message)
-    assert pass_time(scene, 3.5, start=now)[0][1] == (
-        "nothing was heard of it for 3 s (report_timeout)"
-    )
+    assert pass_time(scene, 3.5, start=now)[0][1] == ("it sent no report for 3 s (report_timeout)")
 
 
 def test_a_settled_job_that_hangs_has_ended():

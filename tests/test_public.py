@@ -2,6 +2,9 @@
 
 import inspect
 import pickle
+import pkgutil
+import subprocess
+import sys
 
 import rungwise
 from rungwise import errors, rankings, searchers, space, testing
@@ -74,6 +77,25 @@ PUBLIC = [
 def test_public_names_are_pinned():
     assert rungwise.__all__ == PUBLIC
     assert all(hasattr(rungwise, name) for name in PUBLIC)
+
+
+def test_no_other_name_is_exposed():
+    """Neither what ``__init__`` imports for itself, nor what its imports leave behind."""
+    code = (
+        "import rungwise as rw\nfor name in rw.__all__: getattr(rw, name)\n"
+        "rw.tune\nprint(*vars(rw), *dir(rw))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    public = {name for name in out.stdout.split() if not name.startswith("_")}
+    parts = {module.name for module in pkgutil.iter_modules(rungwise.__path__)}
+    assert {"tuning", "errors"} < parts & public
+    assert public <= {*PUBLIC, *parts}
+
+
+def test_dir_lists_public_names_and_submodules_only():
+    code = "import rungwise as rw\nprint(*dir(rw))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == sorted(PUBLIC)
 
 
 def test_parts_list_their_names_in_order():

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from typer.main import get_command
 
 import rungwise as rw
 from rungwise import display, rankings, schedulers, searchers
-from rungwise.cli.main import app
+from rungwise.cli.commands import load_command
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 from rungwise.registry import (
     BACKENDS,
@@ -153,7 +152,7 @@ def test_the_default_is_named_first():
     ],
 )
 def test_the_command_line_lists_the_names(command, flag, family):
-    parameters = {one.name: one for one in get_command(app).commands[command].params}
+    parameters = {one.name: one for one in load_command(command).params}
     assert f"Names: {', '.join(family.words())}." in parameters[flag].help
 
 
@@ -200,9 +199,9 @@ def test_a_class_that_is_exported_has_a_name_at_once(monkeypatch):
         ("rbo:q=1", "but the options of rbo are p, t"),
         ("soft:epsilno=1", "did you mean 'epsilon'? the options of soft are epsilon"),
         ("soft:much", "epsilon of ranking is 'much'"),
-        ("soft:1,epsilon=2", "it must give 'epsilon' once"),
+        ("soft:1,epsilon=2", "'epsilon' is given twice"),
         ("exact:1", "exact has no options"),
-        ("soft:,", "there must be an option beside each comma"),
+        ("soft:,", "an option is missing before or after a comma"),
     ],
 )
 def test_what_is_wrong_with_a_text_is_said(text, message):

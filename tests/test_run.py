@@ -276,6 +276,12 @@ def test_resources_out_of_bounds_are_refused(run, study, resource):
     assert study.reports == []
 
 
+def test_a_count_from_0_is_refused_with_what_to_write_instead(run):
+    hint = r"resource is 0, but .*; count from 1, as in run\.report\(epoch \+ 1, …\)"
+    with pytest.raises(InvalidArgumentError, match=hint):
+        run.report(0, loss=1.0)
+
+
 def test_the_furthest_resource_is_legal(run, study):
     run.report(2**53, loss=1.0)
     assert study.reports == [(2**53, 1.0, {})]

@@ -185,7 +185,7 @@ def test_enough_before_the_goal_ends_the_script_and_what_it_started(tmp_path):
 
 
 def test_a_script_that_ignores_sigterm_is_killed_with_its_children(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "PATIENCE", 1.0)
+    monkeypatch.setattr(processes, "TERM_TIMEOUT", 1.0)
     run, pid = FakeRun(tmp_path, until=9, enough=1), tmp_path / "pid"
     code = f"""
     trap '' TERM; echo $$ >{pid}; sleep 60 & echo $! >{pid}2

@@ -136,6 +136,8 @@ def test_any_mapping_is_a_space_or_refused(data):
 
 @settings(max_examples=200)
 @given(data=SPACES, suffix=st.sampled_from(["yaml", "json"]))
+@example({"\N{GRINNING FACE}": "\N{GRINNING FACE}"}, "json")
+@example({"\N{GRINNING FACE}": "\N{GRINNING FACE}"}, "yaml")
 def test_any_file_is_a_space_or_refused(tmp_path_factory, data, suffix):
     path = tmp_path_factory.getbasetemp() / f"fuzzed.{suffix}"
     path.write_text(json.dumps(data), encoding="utf-8")

@@ -222,10 +222,10 @@ def test_searchers(tmp_path, text, made):
         ("gp:start=20", "did you mean 'startup'? the options of gp are startup, fit_points"),
         ("gp:colour=blue", "but the options of gp are startup"),
         ("gp:1,2,3,4,5,6,7", "the options of gp are"),
-        ("grid:points=7,", "there must be an option beside each comma"),
+        ("grid:points=7,", "an option is missing before or after a comma"),
         ("random:3", "random has no options"),
         ("random:seed=3", "random has no options"),
-        ("gp:20,startup=30", "it must give 'startup' once"),
+        ("gp:20,startup=30", "'startup' is given twice"),
         ("gp:startup=1", "startup of --searcher is 1, but it must be a whole number of at least 2"),
         ("gp:startup=many", "startup of --searcher is 'many'"),
         ("gp:startup=" + "9" * 5000, "the number has too many digits"),
@@ -295,8 +295,8 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("target: [1]", "finite"),
         ("workers: 0", "at least 1, or 'auto'"),
         ("keep: some", "at least 0, or 'all'"),
-        ("preload: json", "list of names"),
-        ("preload: [1]", "list of names"),
+        ("preload: json", "list of module names"),
+        ("preload: [1]", "list of module names"),
         ("trial_timeout: 0", "above 0"),
         ("checkpoint_quota: much", "'20GB'"),
         ("durability: high", "'normal' or 'full'"),
@@ -306,7 +306,7 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("study: 3", "it must be text"),
         ("flags: 1", "flags (study.yaml, line 6) is 1"),
         ("environment: {A: 1}", "environment (study.yaml, line 6) is 1"),
-        ("command: [sh]", "train, or command (one of them)"),
+        ("command: [sh]", "either train or command"),
         (
             "scheduler: sgd",
             "scheduler (study.yaml, line 6) is 'sgd', but its name must be one of pasha",
@@ -346,7 +346,7 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("checkpoints: 3", "checkpoints (study.yaml, line 6) is 3"),
         ("grace: -1", "grace (study.yaml, line 6) is -1"),
         ("metric_: 1", "did you mean 'metric'"),
-        ("scheduler: asha\nsize: 3", "size (study.yaml, line 7) is 3, but ASHA has none"),
+        ("scheduler: asha\nsize: 3", "size (study.yaml, line 7) is 3, but ASHA has no such option"),
     ],
 )
 def test_bad_studies_are_refused_with_their_place(tmp_path, text, told):
@@ -358,7 +358,7 @@ def test_bad_studies_are_refused_with_their_place(tmp_path, text, told):
 @pytest.mark.parametrize(
     ("base", "told"),
     [
-        ("space: {a: [1]}\nmetric: x\ngoal: min", "train, or command"),
+        ("space: {a: [1]}\nmetric: x\ngoal: min", "either train or command"),
         ("train: train.sh\nspace: {a: [1]}", "it must also give metric, goal"),
         ("{}", "a study with nothing"),
         ("- train", "a study must be a mapping"),

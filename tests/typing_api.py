@@ -1,4 +1,4 @@
-"""The public API as a typed program uses it; checked by mypy, run by nobody."""
+"""The public API as a typed program uses it; checked by mypy, never run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A training script that knows nothing of rungwise but five lines.
+"""A training script: only five lines of it are for rungwise.
 
     rungwise tune train.py --space space.yaml --metric accuracy --goal max \
         --max-resource 27 --trials 12 --workers 2
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def report(epoch: int, **metrics: object) -> None:
-    """Tell rungwise how good the model is after an epoch."""
+    """Report to rungwise how good the model is after an epoch."""
     with open(os.environ["RUNGWISE_REPORTS"], "a") as file:  # noqa: PTH123 - short, to be copied
         file.write(json.dumps({"resource": epoch, **metrics}) + "\n")
 
@@ -35,7 +35,7 @@ parser.add_argument("--order", choices=["fixed", "shuffled"], required=True)
 config = parser.parse_args()
 
 start = int(os.environ["RUNGWISE_START"])
-until = int(os.environ["RUNGWISE_UNTIL"] or 10**6)  # empty: as far as it is let
+until = int(os.environ["RUNGWISE_UNTIL"] or 10**6)  # empty: until rungwise ends it
 save, latest = Path(os.environ["RUNGWISE_SAVE"]), os.environ["RUNGWISE_LATEST"]
 
 weights = json.loads((Path(latest) / "model.json").read_text()) if latest else [0.0, 0.0, 0.0]

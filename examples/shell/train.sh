@@ -1,6 +1,6 @@
 #!/bin/sh
 # A training in plain sh: gradient descent on (x - 3)^2 with a learning rate and a momentum.
-# It goes on from its last checkpoint, reports and saves every epoch, and ends where it is told to.
+# It resumes from its last checkpoint, reports and saves every epoch, and ends at RUNGWISE_UNTIL.
 #
 #     rungwise tune study.yaml
 set -eu
@@ -16,7 +16,7 @@ while [ $# -gt 0 ]; do # the configuration arrives as --lr 0.1 --momentum 0.5
 done
 
 epoch=$RUNGWISE_START
-until=${RUNGWISE_UNTIL:-1000000} # empty: as far as it is let
+until=${RUNGWISE_UNTIL:-1000000} # empty: until rungwise ends it
 x=0 v=0
 if [ -n "$RUNGWISE_LATEST" ]; then
     read -r x v <"$RUNGWISE_LATEST/state"

@@ -1,17 +1,16 @@
 """rungwise: tune models without knowing how many epochs are enough.
 
 The public names are those listed here; everything else may move. They are imported when they are
-first used, so that a worker process, which needs only few of them, starts quickly.
+first used, so that a worker process, which needs only few of them, starts quickly. What this file
+itself needs has names with an underscore: ``rungwise.Any`` would be a public name by accident.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import typing as _typing
 
 from rungwise._version import __version__
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from rungwise import benchmarks, plots, rankings, searchers
     from rungwise.backends import Local, Threads
     from rungwise.benchmarks import Table, power_laws
@@ -52,7 +51,8 @@ if TYPE_CHECKING:
     from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
     from rungwise.space import Choice, Float, Int, Space
     from rungwise.storage import MemoryLog, SqliteLog, replay
-    from rungwise.tuning.api import load, resume, tune
+    from rungwise.tuning.api import resume, tune
+    from rungwise.tuning.loading import load
     from rungwise.tuning.result import TuningResult
     from rungwise.tuning.retraining import Retrained
     from rungwise.tuning.transfer import leaders
@@ -187,10 +187,10 @@ _PLACES = {
         "replay",
     ),
     "rungwise.tuning.api": (
-        "load",
         "resume",
         "tune",
     ),
+    "rungwise.tuning.loading": ("load",),
     "rungwise.tuning.result": ("TuningResult",),
     "rungwise.tuning.retraining": ("Retrained",),
     "rungwise.tuning.tuner": ("ReportEvent",),
@@ -204,11 +204,11 @@ _PLACES = {
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name in _PLACE_OF:
-        found = getattr(importlib.import_module(_PLACE_OF[name]), name)
+        found = getattr(_importlib.import_module(_PLACE_OF[name]), name)
     elif name in __all__:
-        found = importlib.import_module(f"rungwise.{name}")
+        found = _importlib.import_module(f"rungwise.{name}")
     else:
         raise AttributeError(f"module 'rungwise' has no attribute {name!r}")
     globals()[name] = found
@@ -216,4 +216,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    loaded = {name for name in globals() if not name.startswith("_")}  # submodules
+    return sorted({*loaded, *__all__})

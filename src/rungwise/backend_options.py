@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from rungwise.backends.local import Local
@@ -14,6 +14,29 @@ from rungwise.registry import BACKENDS
 
 SHORT_FORMS: tuple[Option, ...] = list_options(Local)
 """Fields of the default backend that may be given without naming it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownBackend:
+    """The backend of a study that is read where its class is not known.
+
+    Args:
+        name: the name of the class.
+    """
+
+    name: str
+
+    def prepare(self, train: Any) -> Any:
+        """Refuse: nothing can be trained on it."""
+        del train
+        raise InvalidArgumentError("backend", self.name, UNKNOWN)
+
+    def single(self) -> UnknownBackend:
+        """The same."""
+        return self
+
+
+UNKNOWN = "the study was run on a backend that is not known here: give backend=…"
 
 
 def choose_backend(backend: Any, shorts: Mapping[str, Any]) -> Any:
@@ -45,7 +68,7 @@ def set_fields(backend: Any, given: Mapping[str, Any]) -> Any:
     for name, value in given.items():
         if name not in known:
             kind = type(backend).__name__
-            rule = f"the backend {kind} has none; its options are {', '.join(known)}"
+            rule = f"the backend {kind} has no such option; its options are {', '.join(known)}"
             raise InvalidArgumentError(name, value, rule)
     return replace(backend, **given)
 
@@ -61,8 +84,7 @@ def read_backend(options: Mapping[str, Any], types: Iterable[type] = ()) -> Any:
     if name not in kinds:
         kinds = {each: BACKENDS.find(each) for each in BACKENDS.classes()}
     if name not in kinds:
-        rule = "the study was run on a backend that is not known here: give backend=…"
-        raise InvalidArgumentError("backend", name, rule)
+        raise InvalidArgumentError("backend", name, UNKNOWN)
     kind: Any = kinds[name]
     # What a later version has added is dropped, as with the other options.
     known = [each.name for each in fields(kind)]

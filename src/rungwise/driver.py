@@ -1,8 +1,8 @@
 """The loop that keeps an engine and a backend together: message → fact → handle → append → act.
 
 Law of this file: a decision is appended to the log before anything is done about it, so that a
-crash at any moment loses at most work, never knowledge. What a backend says at once is appended
-at once: the commits of several workers cost as much as one.
+crash at any time loses at most work, never knowledge. Messages that one poll returns together are
+appended together: the commits of several workers cost as much as one.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Driver:
     Args:
         engine: decides.
         backend: acts.
-        log: remembers; None keeps nothing.
+        log: keeps the events and decisions; None keeps nothing.
         policy: says what the backend's messages mean.
         assign: makes the assignment of a job.
-        on_message: called with what the backend says besides reports, of jobs that have not left,
-            before it is judged.
+        on_message: called with every message of the backend that is not a report, of jobs that
+            have not left, before it is judged.
         on_fact: called after every fact has been acted on, for progress.
         on_step: called after every poll of the backend, whether or not there was a message.
         ready: whether a request for a job would be answered at once. While it would not, no
-            request is made, so that reports and interrupts are taken in meanwhile; whoever makes
-            it ready also makes the backend's poll() return, even if nothing is running.
+            request is made, so that reports and interrupts are handled meanwhile; what makes it
+            ready must also make the backend's poll() return, even if nothing is running.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Driver:
         self._on_step = on_step
         self._ready = ready
         self._held = False  # whether a free slot waits for a proposal
-        self._free = 0  # slots that have asked for a job and were told to wait
+        self._free = 0  # slots that have asked for a job and got none
         self._running = 0  # jobs that this driver started and that have not left
         self._seen = engine.version
         self._entries: list[Entry] = []
@@ -95,13 +95,13 @@ class Driver:
         self._policy.recall()
 
     def halt(self) -> None:
-        """Make all jobs leave now, and take in what they still say until the last has left."""
+        """Make all jobs leave now, and handle their messages until the last has left."""
         for job, why in self._policy.halt():
             self._backend.ask_to_leave(job, why)
         self.wind_down()
 
     def wind_down(self) -> None:
-        """Start no more jobs, and take in what those under way say until the last has left."""
+        """Start no more jobs, and handle messages until the last of those under way has left."""
         self._recalled = True
         while self._running:
             self._step()
@@ -119,7 +119,7 @@ class Driver:
         if grown or self._held:
             self._fill()
         if now >= self._time_is_up and self._engine.ended is None:
-            # Its trials are silent: a request makes the engine look at the time.
+            # No trial reports: a request makes the engine check the time.
             self._handle(JobRequested(now))
         self._act(answers)
         if self._policy.watches_time:
@@ -134,7 +134,7 @@ class Driver:
     def _take_in(
         self, message: messages.Message, now: float, answers: list[tuple[int, bool]]
     ) -> None:
-        """Judge a message, let the engine decide on it, and note what is to be answered."""
+        """Judge a message, let the engine decide on it, and note the answer to send."""
         is_report = type(message) is messages.Reported
         if not is_report and self._on_message is not None and self._policy.is_current(message):
             self._on_message(message)
@@ -152,11 +152,11 @@ class Driver:
                 answers.append((judged.job, go_on))
 
     def _count_slots(self, said: Sequence[messages.Message]) -> bool:
-        """See how many slots are free; whether some have appeared.
+        """Count the free slots; whether some have appeared.
 
         Slots of jobs that leave with these messages do not count yet: each asks for its next job
-        when its message is taken in, so that who is promoted does not depend on what happens to
-        be said at once.
+        when its message is handled, so that which trial is promoted does not depend on which
+        messages happen to arrive together.
         """
         free = self._backend.idle()
         for message in said:
@@ -175,7 +175,7 @@ class Driver:
         elif decision is CONTINUE and self._free > 0 and self._engine.version != self._seen:
             self._fill()
         # When a job is to pause or stop, its slot asks first, once the job has left it, so that
-        # who is promoted does not depend on how many slots happen to be idle.
+        # which trial is promoted does not depend on how many slots happen to be idle.
         return decision
 
     def _handle(self, event: Event) -> Decision:

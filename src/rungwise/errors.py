@@ -219,18 +219,21 @@ class NothingFoundError(RungwiseError):
     """A study in which no trial has reported a finite value, so that there is no best one.
 
     Args:
-        path: the study file.
+        path: the study file; None for a study that is not kept.
         reasons: why trials failed.
+        hint: where the tracebacks are.
     """
 
-    def __init__(self, path: str, reasons: Sequence[str]) -> None:
+    def __init__(self, path: str | None, reasons: Sequence[str], hint: str = "") -> None:
         self.path = path
         self.reasons = tuple(reasons)
         most_common = Counter(self.reasons).most_common(5)
         lines = "".join(f"\n  {count} ×  {reason}" for reason, count in most_common)
+        study = "the study" if path is None else path
         super().__init__(
-            f"No trial of {path} has reported a finite value, so there is no best one."
-            f"{' What went wrong:' if lines else ''}{lines}"
+            f"No trial of {study} has reported a finite value, so there is no best one."
+            + (f" What went wrong:{lines}" if lines else "")
+            + (f"\n{hint}" if lines and hint else "")
         )
 
 

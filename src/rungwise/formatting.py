@@ -59,13 +59,6 @@ def format_short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else format_value(value)
 
 
-def format_tick(value: float) -> str:
-    """A number at a tick of an axis, without unnecessary digits and with a real minus sign."""
-    if value and not 1e-4 <= abs(value) < 1e7:
-        return f"{value:g}".replace("-", "−")
-    return f"{value:,.10g}".replace("-", "−")
-
-
 # -- times -------------------------------------------------------------------------------------
 
 

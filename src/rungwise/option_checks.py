@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rungwise.backends.base import BackendRecipe
 from rungwise.checkpoints import parse_bytes
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
@@ -51,9 +52,15 @@ def check_searcher(name: str, value: Any) -> Any:
 def check_backend(name: str, value: Any) -> Any:
     """A backend, or the name of one."""
     backend = BACKENDS.resolve(name, value)
-    if isinstance(backend, type) or not hasattr(backend, "workers"):
+    if isinstance(backend, type) or not isinstance(backend, BackendRecipe):
         words = ", ".join(BACKENDS.words())
-        rule = f"it must be a backend such as rungwise.Local(workers=4), or one of {words}"
+        rule = (
+            f"it must be a backend such as rungwise.Local(workers=4), or one of {words}; one of "
+            f"your own has the methods prepare(train) and single()"
+        )
+        raise InvalidArgumentError(name, value, rule)
+    if not hasattr(backend, "__dataclass_fields__"):
+        rule = f"the class {type(backend).__name__} must be a dataclass: its fields are kept"
         raise InvalidArgumentError(name, value, rule)
     return backend
 

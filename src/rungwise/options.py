@@ -70,7 +70,7 @@ class Option:
         return "--" + self.name.replace("_", "-")
 
     def parse(self, text: Any) -> Any:
-        """The value that the command line gives, where a number or a word may stand."""
+        """The value that the command line gives, where a number or a word may be given."""
         if self.kind is int and isinstance(text, str) and text.lstrip("-").isdecimal():
             return int(text)
         return text
@@ -180,5 +180,5 @@ def check_modules(name: str, value: Any) -> tuple[str, ...]:
     single = isinstance(value, (str, Mapping)) or not isinstance(value, Iterable)
     names = () if single else tuple(value)
     if single or not all(isinstance(each, str) for each in names):
-        raise InvalidArgumentError(name, value, "it must be a list of names of modules")
+        raise InvalidArgumentError(name, value, "it must be a list of module names")
     return names

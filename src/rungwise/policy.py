@@ -1,7 +1,7 @@
-"""What the messages of a backend mean: retries, timeouts, known ground, recalls.
+"""What the messages of a backend mean: retries, timeouts, repeated reports, recalls.
 
-Law of this file: it is the only place that turns what a backend says into events for the engine,
-so that the same rules hold on every backend. It reads no clock: the driver says what time it is.
+Law of this file: it is the only place that turns messages of a backend into events for the engine,
+so that the same rules hold on every backend. It reads no clock: the driver passes the time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rungwise.backends import messages
-from rungwise.backends.base import legible
+from rungwise.backends.base import make_legible
 from rungwise.core.decisions import CONTINUE, Decision, Job
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
@@ -24,14 +24,20 @@ REASON, TRACE = 500, 16 * 1024
 """How many characters are kept of a reason, and of a traceback."""
 
 LONGEST_STEP = 1.0
-"""Seconds between two looks that count for timeouts, at most.
+"""The most seconds between two checks that count for timeouts.
 
 More means that the tuner itself was stopped (a suspended laptop, SIGSTOP, a slow callback), and
-time that the tuner slept is not the trials' fault.
+that time is not the trials' fault.
 """
 
 CHECK_EVERY = 0.25
-"""Seconds between two looks for jobs that have hung."""
+"""Seconds between two checks for jobs that have hung."""
+
+WORKER_FAULTS = 10
+"""So many times in a row a trial may lose its worker for free, without getting any further.
+
+Then it may well be the trial that takes its worker down, and the next time counts as a failure.
+"""
 
 HALTED = "it was halted"
 
@@ -41,11 +47,11 @@ class Rules:
     """What a user decides about failures.
 
     Attributes:
-        retries: how often a trial that failed is tried again without having got any further.
-        trial_timeout: the longest a job may run, in seconds.
-        report_timeout: the longest a job may be silent, in seconds.
+        retries: how often a trial is retried after failures without progress between them.
+        trial_timeout: the longest time that a job may run, in seconds.
+        report_timeout: the longest time that a job may send nothing, in seconds.
         drop: whether a trial that fails more often is dropped for good; if not, its job counts as
-            lost, so that a study which is stopped for it can be resumed.
+            lost, so that a study that stops because of it can be resumed.
     """
 
     retries: int = 0
@@ -56,7 +62,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A report that the engine need not hear of: what to answer."""
+    """The answer to a report that the engine does not need to see."""
 
     job: int
     go_on: bool
@@ -65,14 +71,14 @@ class Answer:
 class _Work:
     """A job under way."""
 
-    __slots__ = ("heard", "job", "leaving", "recalled", "resource", "settled", "started")
+    __slots__ = ("job", "last_message", "leaving", "recalled", "resource", "settled", "started")
 
     def __init__(self, job: Job, now: float) -> None:
         self.job = job
         self.resource = job.start  # the furthest that is known of its trial
-        self.started = self.heard = now
+        self.started = self.last_message = now
         self.settled = False  # the engine has decided that enough is known
-        self.recalled = False  # it was told to leave though more was wanted
+        self.recalled = False  # its report was answered False though the engine wanted more
         self.leaving: str | None = None  # why it was asked to leave in the middle
 
 
@@ -91,7 +97,7 @@ class Policy:
         on_notice: called with what a person should know.
 
     Attributes:
-        watches_time: whether :meth:`overdue` has anything to look for.
+        watches_time: whether there are timeouts, so that :meth:`overdue` has anything to check.
     """
 
     def __init__(
@@ -107,18 +113,19 @@ class Policy:
         self._rules = rules = Rules() if rules is None else rules
         self.watches_time = rules.trial_timeout is not None or rules.report_timeout is not None
         self._attempts = Counter(attempts)
+        self._lost_workers: Counter[int] = Counter()  # by trial, since it last got further
         self._on_failure = on_failure
         self._on_notice = on_notice
         self._work: dict[int, _Work] = {}
         self._recalled = False
         self._last: float | None = None
-        self._clock = 0.0  # of timeouts: it does not count the time that the tuner slept
+        self._clock = 0.0  # of timeouts: it does not count the time that the tuner was stopped
         self._checked = 0.0
-        self._judges: dict[type, Callable[[Any, float], Fact | Answer | None]] = {
+        self._handlers: dict[type, Callable[[Any, float], Fact | Answer | None]] = {
             messages.Ended: self._ended,
             messages.Crashed: self._crashed,
-            messages.Saved: self._heard,
-            messages.Notice: self._heard,
+            messages.Saved: self._note_sign_of_life,
+            messages.Notice: self._note_sign_of_life,
             messages.Printed: lambda *_: None,
         }
 
@@ -131,11 +138,11 @@ class Policy:
     def judge(self, message: messages.Message, now: float) -> Fact | Answer | None:
         """What a message means: an event for the engine, an answer, or neither.
 
-        Messages of jobs that have left are ignored: a worker that was cut off may still talk.
+        Messages of jobs that have left are ignored: a worker that was cut off may still send some.
         """
         if type(message) is messages.Reported:  # nearly all are
             return self._reported(message, now)
-        return self._judges[type(message)](message, now)
+        return self._handlers[type(message)](message, now)
 
     def decided(self, job: int, decision: Decision) -> bool | None:
         """What to answer to a report that the engine has decided on; None if the job has left."""
@@ -159,11 +166,11 @@ class Policy:
         self._recalled = True
 
     def halt(self) -> list[tuple[int, str]]:
-        """Who must leave now, and why; jobs in the middle of something count as lost."""
+        """Which jobs must leave now, and why; those that were to train further count as lost."""
         return self._ask([(work, HALTED) for work in self._work.values()])
 
     def overdue(self, now: float) -> list[tuple[int, str]]:
-        """Who must leave because it has hung, and why."""
+        """Which jobs must leave because they have hung, and why."""
         if self._last is not None:
             self._clock += min(now - self._last, LONGEST_STEP)
         self._last = now
@@ -177,8 +184,8 @@ class Policy:
         trial, report = self._rules.trial_timeout, self._rules.report_timeout
         if trial is not None and self._clock - work.started > trial:
             return f"it ran longer than {trial:g} s (trial_timeout)"
-        if report is not None and self._clock - work.heard > report:
-            return f"nothing was heard of it for {report:g} s (report_timeout)"
+        if report is not None and self._clock - work.last_message > report:
+            return f"it sent no report for {report:g} s (report_timeout)"
         return None
 
     def _ask(self, wanted: list[tuple[_Work, str]]) -> list[tuple[int, str]]:
@@ -189,26 +196,31 @@ class Policy:
 
     # -- messages ------------------------------------------------------------------------------
 
-    def _heard(self, message: messages.Saved | messages.Notice, now: float) -> None:  # noqa: ARG002
+    def _note_sign_of_life(
+        self,
+        message: messages.Saved | messages.Notice,
+        now: float,  # noqa: ARG002
+    ) -> None:
         work = None if message.job is None else self._work.get(message.job)
         if work is not None:
-            work.heard = self._clock
+            work.last_message = self._clock
 
     def _reported(self, message: messages.Reported, now: float) -> Fact | Answer | None:
         work = self._work.get(message.job)
         if work is None:
             return None
-        work.heard = self._clock
+        work.last_message = self._clock
         if work.leaving is not None:
             return Answer(message.job, go_on=False)
         if message.resource > work.resource:
             work.resource = message.resource
         elif self._engine.ended is None:
-            # Ground covered by an earlier job (no checkpoint): nothing new, nothing to log.
+            # An earlier job has reported this resource (no checkpoint): nothing new to log.
             work.recalled = self._recalled
             return Answer(message.job, go_on=not self._recalled)
-        if self._attempts:  # it got further: what failed before was overcome
+        if self._attempts or self._lost_workers:  # earlier failures do not count any more
             self._attempts.pop(work.job.trial, None)
+            self._lost_workers.pop(work.job.trial, None)
         return Reported(message.job, message.resource, message.value, now, 0.0, message.metrics)
 
     def _ended(self, message: messages.Ended, now: float) -> Fact | None:
@@ -230,7 +242,7 @@ class Policy:
             return JobEnded(message.job, now) if work.settled else JobLost(message.job, now)
         if work.leaving is not None:
             message.reason = work.leaving
-        elif message.fault == "worker":
+        elif message.fault == "worker" and self._is_free(work.job.trial):
             self._on_notice(
                 f"trial {work.job.trial}: {message.reason}; its job is issued again, which costs "
                 f"no retry"
@@ -238,15 +250,26 @@ class Policy:
             return JobEnded(message.job, now) if work.settled else JobLost(message.job, now)
         return self._failed(work, message, now)
 
+    def _is_free(self, trial: int) -> bool:
+        """Whether losing a worker once more costs the trial no retry."""
+        self._lost_workers[trial] += 1
+        return self._lost_workers[trial] <= WORKER_FAULTS
+
     def _failed(self, work: _Work, message: messages.Crashed, now: float) -> Fact:
-        job, reason = work.job, legible(message.reason, REASON)
-        if work.settled or work.recalled:
-            # It had been told to leave: whatever went wrong afterwards, its report stands.
-            self._on_notice(f"trial {job.trial}, after its last report of the job: {reason}")
+        job, reason = work.job, make_legible(message.reason, REASON)
+        if work.settled or self._recalled:
+            # It was leaving: an error then does not undo its last report. A Ctrl-C may also have
+            # reached what it started itself (a program, data loaders), which is no fault of its
+            # own; an error that is comes back when the study is resumed.
+            if work.settled:
+                what = "failed after its last report, and the report is kept"
+            else:
+                what = "failed while the study was leaving; its job will be issued again"
+            self._on_notice(f"trial {job.trial} {what}: {reason}")
             return JobEnded(job.id, now) if work.settled else JobLost(job.id, now)
-        trace = legible(message.trace, TRACE)
+        trace = make_legible(message.trace, TRACE)
         failure = Failure(job.id, job.trial, work.resource, now, reason, trace, message.output)
-        # Every report that gets further sets the count to nothing again.
+        # Every report that gets further sets the count to 0 again.
         self._attempts[job.trial] += 1
         again = self._attempts[job.trial] <= self._rules.retries
         self._on_failure(failure, again)

@@ -3,8 +3,8 @@
 A class that its package exports has a name on the command line, in study files and in Python
 (``scheduler="asha"``) without being listed anywhere else. The rule: the name of the class in small
 letters, with hyphens between words and without the suffix of its family (``AsyncHyperband`` is
-``async-hyperband``, ``RandomSearcher`` is ``random``). A class whose short name is another says
-so: ``words: ClassVar = ("halving",)``; ``words = ()`` is for one that only Python can compose. An
+``async-hyperband``, ``RandomSearcher`` is ``random``). A class with another short name defines it:
+``words: ClassVar = ("halving",)``; ``words = ()`` is for one that only Python can compose. An
 exported alias is a name as well (``TPE = KDE``), and the full name of a class always works.
 
 Law of this file: it imports no package that it names. Packages are looked up when a name is
@@ -27,7 +27,7 @@ from rungwise.scalars import scalar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """Classes of one kind, by the names that a person gives them.
+    """Classes of one kind, by the names that users write.
 
     Args:
         noun: what one of them is called, which is also the argument that takes it.
@@ -54,7 +54,7 @@ class Family:
         return {name: self._words(name, kind) for name, kind in self._members(self._exports())}
 
     def words(self) -> tuple[str, ...]:
-        """Every short name, in the order in which a person should read them."""
+        """Every short name, in the order for documentation."""
         return (*self.other_words, *(word for words in self.classes().values() for word in words))
 
     def find(self, word: str, argument: str | None = None, given: Any = None) -> Any:
@@ -104,7 +104,7 @@ class Family:
         """A value from ``NAME`` or ``NAME:option,…``; an option is a value or ``name=value``.
 
         Args:
-            text: what a person wrote.
+            text: what was written.
             argument: where, for the errors.
 
         Example:
@@ -126,14 +126,14 @@ class Family:
         for place, part in enumerate(written.split(",") if written else ()):
             key, equals, value = (piece.strip() for piece in part.partition("="))
             if not part.strip():
-                rule = "there must be an option beside each comma"
+                rule = "an option is missing before or after a comma"
                 raise InvalidArgumentError(where, text, rule)
             if not equals:
                 if place >= len(known):
                     raise InvalidArgumentError(where, text, _describe(word, kind))
                 key, value = known[place], key
             if key in options:
-                raise InvalidArgumentError(where, text, f"it must give {key!r} once")
+                raise InvalidArgumentError(where, text, f"{key!r} is given twice")
             try:
                 options[key] = scalar(value)
             except ValueError:
@@ -228,7 +228,7 @@ BACKENDS = Family(
     noun="backend",
     package="rungwise.backends",
     default="Local",
-    member="workers",
+    member="prepare",
     page="docs/tuning.md",
 )
 DISPLAYS = Family(

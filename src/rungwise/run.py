@@ -20,14 +20,14 @@ Phase = Literal["tune", "retrain"]
 
 SILENT_FACTOR = 10
 SILENT_SLACK = 1000
-"""resources() gives up on a trial that is silent until SILENT_FACTOR × its goal + SILENT_SLACK."""
+"""resources() gives up when nothing is reported up to SILENT_FACTOR × its goal + SILENT_SLACK."""
 
 ROUNDING = 1e-6
 """The share of a step by which adding up fractions may miss the maximum."""
 
 
 class Unwound(BaseException):
-    """Ends a training function from within; no Exception, so that nobody catches it by chance."""
+    """Ends a training function from within; ``except Exception`` does not catch it by chance."""
 
 
 class Channel(Protocol):
@@ -48,7 +48,7 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A job, and all that a worker has to know to do it: plain data, without a local path.
+    """A job, and all that a worker needs to run it: plain data, without a local path.
 
     Attributes:
         job: the number of the job.
@@ -156,16 +156,16 @@ class Run:
     def report(self, resource: float, /, **metrics: Any) -> bool:
         """Report to the study how good the model is after a resource.
 
-        It returns when the study has taken the report in for good.
+        It returns when the report is in the study's log.
 
         Args:
             resource: how much has been trained in all (epochs, steps, rounds, images, …); it must
-                grow. What an earlier job of the trial has reported is passed over.
+                grow. What an earlier job of the trial has reported is not counted again.
             metrics: the metric of the study by its name, and any others to be kept beside it.
 
         Returns:
-            Whether to train on. :meth:`resources` ends by itself when not; a loop of your own
-            should end too, and is unwound at the next report if it does not.
+            Whether to train on. If not, :meth:`resources` ends by itself; a loop of your own
+            should end too, and if it does not, its next report unwinds the function.
 
         Raises:
             InvalidArgumentError: the metric is missing, something is not a number, or the
@@ -216,7 +216,7 @@ class Run:
                 f"trial {self.trial}: no room on the disk for its checkpoint at {resource:g} "
                 f"({type(error).__name__}: {error}); training continues without this checkpoint"
             )
-            if not begun:  # the block is run all the same, and must have somewhere to write to
+            if not begun:  # the block still runs, and needs a folder to write to
                 with tempfile.TemporaryDirectory(prefix="rungwise-") as spare:
                     yield Path(spare)
             return
@@ -225,7 +225,9 @@ class Run:
     def _resource(self, name: str, value: Any) -> float:
         number = _plain(_number(name, value))
         if not 0 < number <= FURTHEST:
-            raise InvalidArgumentError(name, value, f"it must be above 0 and at most {FURTHEST}")
+            hint = "; count from 1, as in run.report(epoch + 1, …)" if number == 0 else ""
+            rule = f"it must be above 0 and at most {FURTHEST}{hint}"
+            raise InvalidArgumentError(name, value, rule)
         return number
 
 
@@ -239,7 +241,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _number(name: str, value: Any) -> float:
-    """A plain number from whatever counts as one: NumPy's and PyTorch's scalars too."""
+    """A plain number; scalars of NumPy and PyTorch are converted."""
     if type(value) is float:
         return value
     to_number: Callable[[], Any] | None = getattr(value, "item", None)

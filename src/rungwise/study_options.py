@@ -103,7 +103,7 @@ class SearchOptions:
     )
     leaders: int | None = option(
         None,
-        text="number of configurations taken from earlier studies at most, in all; 4 by default.",
+        text="maximum number of configurations taken from earlier studies, in total; 4 by default.",
         check=make_count_check(1),
         kind=int,
     )
@@ -183,7 +183,7 @@ class StopOptions:
 
     trials: int | None = option(
         None,
-        text="number of configurations tried at most; 256 if nothing else ends the study.",
+        text="maximum number of configurations; 256 if nothing else ends the study.",
         check=make_count_check(1),
         kind=int,
     )
@@ -270,7 +270,7 @@ class RunOptions:
     )
     durability: Durability = option(
         "normal",
-        text='"normal": reports survive the death of any process; "full": a power failure as well.',
+        text='"normal": reports survive the crash of any process; "full": also a power failure.',
         check=make_word_check("normal", "full"),
         words=("normal", "full"),
         fixed=True,
@@ -314,9 +314,10 @@ class RunOptions:
             types: backends beyond those of rungwise.
         """
         known = [each.name for each in list_options(cls)]
-        shorts = {each.name: changes[each.name] for each in SHORT_FORMS if each.name in changes}
+        short = {each.name: changes.get(each.name) for each in SHORT_FORMS}
+        shorts = {name: value for name, value in short.items() if value is not None}
         changeable = [each.name for each in list_options(cls) if not each.fixed]
-        unknown = sorted(set(changes) - set(changeable) - set(shorts))
+        unknown = sorted(set(changes) - set(changeable) - set(short))
         if unknown:
             names = ", ".join((*changeable, *(each.name for each in SHORT_FORMS)))
             rule = f"only how a study is run can be changed: {names}"
@@ -354,7 +355,7 @@ class OutputOptions:
 
 
 GROUPS = (SearchOptions, LadderOptions, StopOptions, RunOptions, OutputOptions)
-"""All groups, in the order in which a person should read them."""
+"""All groups, in the order for documentation."""
 
 
 def list_names(each: Option) -> tuple[str, ...]:

@@ -97,10 +97,10 @@ def test_no_use_for_gpus_hides_them():
 @pytest.mark.parametrize(
     ("workers", "share", "argument", "rule"),
     [
-        (1, 5, "gpus_per_worker", "there must be so many: 4 GPUs found"),
-        (5, 1, "workers", "5 × 1 GPUs do not fit on the 4 found: there is room for 4"),
-        (3, 2, "workers", "3 × 2 GPUs do not fit on the 4 found: there is room for 2"),
-        (9, 0.5, "workers", r"9 × 0\.5 GPUs do not fit on the 4 found: there is room for 8"),
+        (1, 5, "gpus_per_worker", "only 4 GPUs were found: ask for at most 4"),
+        (5, 1, "workers", "5 × 1 GPUs do not fit on the 4 found: at most 4 workers are possible"),
+        (3, 2, "workers", "3 × 2 GPUs do not fit on the 4 found: at most 2 workers are possible"),
+        (9, 0.5, "workers", r"9 × 0\.5 GPUs do not fit on the 4 found: at most 8 workers are"),
         (1, 1.5, "gpus_per_worker", "a whole number, or a fraction below 1"),
         (1, -1, "gpus_per_worker", "at least 0"),
         (1, float("nan"), "gpus_per_worker", "finite"),
@@ -115,9 +115,9 @@ def test_what_cannot_be_is_refused(workers, share, argument, rule):
 
 
 def test_one_missing_gpu_is_told_in_the_singular():
-    with pytest.raises(InvalidArgumentError, match="0 GPUs found"):
+    with pytest.raises(InvalidArgumentError, match="no GPU was found: leave it out"):
         share_out(1, 1, devices=())
-    with pytest.raises(InvalidArgumentError, match="1 GPU found"):
+    with pytest.raises(InvalidArgumentError, match="only 1 GPU was found: ask for at most 1"):
         share_out(1, 2, devices=("0",))
 
 

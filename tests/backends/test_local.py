@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 import rungwise as rw
-from rungwise.backends import connection, hardware, local, processes, shipping, workers
+from rungwise.backends import connection, hardware, local, processes, shipping, worker, workers
 from rungwise.backends.base import Workplace
 from rungwise.backends.messages import Crashed, Ended, Notice, Reported
 from rungwise.checkpoints import FolderStore
 from rungwise.errors import InvalidArgumentError, WorkerStartError
-from rungwise.run import Assignment
+from rungwise.run import Assignment, Unwound
 from rungwise.tuning import function_reference
 
 PATIENCE = 60.0
@@ -449,6 +449,47 @@ def test_workers_that_die_while_they_load_are_given_up(crew, tmp_path, monkeypat
     with pytest.raises(WorkerStartError, match=r"3 died in a row .*exited with 9") as refused:
         crew.next()
     assert "bye" in refused.value.trace
+
+
+def test_workers_that_die_idle_do_not_end_the_study(crew, monkeypatch):
+    """Preempted nodes, say: only workers that never become ready are a reason to give up."""
+    monkeypatch.setattr(workers, "PAUSES", (0.0, 0.05))
+    crew = crew(do)
+    for _ in range(workers.FAILED_STARTS + 2):
+        died = crew.pid()
+        os.kill(died, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while crew.backend.idle() == 0 or crew.pid() == died:
+            assert time.monotonic() < deadline
+            assert all(type(message) is Notice for message in crew.backend.poll())
+    assert crew.outcome({"code": "run.report(1, loss=1)"})[0] == [1]
+
+
+def test_a_worker_that_keeps_dying_idle_is_replaced_after_growing_pauses(crew, monkeypatch):
+    monkeypatch.setattr(workers, "PAUSES", (0.0, 1.0))
+    crew = crew(do)
+    for pause in (0.0, 1.0):
+        while crew.backend.idle() == 0:
+            crew.backend.poll()
+        died = crew.pid()
+        os.kill(died, signal.SIGKILL)
+        begun = time.monotonic()
+        while crew.backend.views()[0].where in (f"process {died}", "being replaced"):
+            assert time.monotonic() < begun + 30
+            crew.backend.poll()
+        assert time.monotonic() - begun >= pause
+
+
+def test_a_signal_for_a_job_that_has_left_does_not_unwind_the_next():
+    unwinder = object.__new__(worker.JobUnwinder)
+    unwinder.job, unwinder._meant = 8, 7  # sent for job 7, and job 8 has begun meanwhile
+    unwinder._unwind(0, None)
+    assert unwinder.job == 8
+    with pytest.raises(Unwound):
+        unwinder._unwind(0, None)  # from the tuner, which means the job under way
+    unwinder.job = unwinder._meant = 9
+    with pytest.raises(Unwound):
+        unwinder._unwind(0, None)
 
 
 def test_a_module_by_path_alone_travels_whole(crew, tmp_path):

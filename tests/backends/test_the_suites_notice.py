@@ -35,8 +35,8 @@ class SkipsAReport(Simulator):
 
 
 class EndsByItself(Simulator):
-    def _advance(self, time, leg):
-        message = super()._advance(time, leg)
+    def _advance(self, time, running):
+        message = super()._advance(time, running)
         if message.resource == 2:
             self._end(message.job)
         return message
@@ -73,7 +73,7 @@ class OneAfterTheOther(Simulator):
         return super().idle() - len(self.queue)
 
     def poll(self):
-        if not self._legs and not self._ended and self.queue:
+        if not self._jobs and not self._ended and self.queue:
             super().start(self.queue.pop(0))
         return super().poll()
 
@@ -102,7 +102,7 @@ class NeverIdleAgain(Simulator):
 
 class StumblesOverStrangers(Simulator):
     def answer(self, job, go_on):
-        self._legs[job]
+        self._jobs[job]
         super().answer(job, go_on)
 
 
@@ -117,8 +117,8 @@ class DoesNotLeave(Simulator):
 @pytest.mark.parametrize(
     ("kind", "check"),
     [
-        (EndsTwice, "test_a_job_told_to_leave_ends_once"),
-        (SkipsAReport, "test_a_job_told_to_leave_ends_once"),
+        (EndsTwice, "test_a_job_that_must_leave_ends_once"),
+        (SkipsAReport, "test_a_job_that_must_leave_ends_once"),
         (SkipsAReport, "test_a_whole_study"),
         (EndsByItself, "test_a_whole_study"),
         (ClockFalls, "test_a_whole_study"),
@@ -135,7 +135,7 @@ class DoesNotLeave(Simulator):
 )
 def test_of_any_backend(kind, check):
     class Row(BackendConformance):
-        patience = 0.2
+        timeout = 0.2
 
         def make_backend(self, curves, workers):
             return kind(Table(curves), workers=workers, rows=range(len(curves)))
@@ -265,6 +265,7 @@ OF_TRAINING = [
     (ForgetsTraces, "test_a_job_that_fails_says_why", ("1 / 0", "ZeroDivisionError")),
     (AnswersYes, "test_a_loop_of_ones_own_is_unwound", ()),
     (NeverUnwinds, "test_a_job_asked_to_leave_is_unwound_whatever_it_does", ()),
+    (NeverUnwinds, "test_halted_jobs_leave_at_once_and_are_lost", ()),
     (WaitsForTheUnwilling, "test_a_job_that_does_not_leave_is_given_up", ()),
     (SleepsThroughWakes, "test_waking_makes_poll_return", ()),
     (StartsItsOwnClock, "test_the_clock_goes_on_where_the_study_stood", ()),
@@ -275,7 +276,7 @@ OF_TRAINING = [
     (
         NeverUnwinds,
         "test_jobs_that_hang_fail",
-        (Rules(report_timeout=0.6), "nothing was heard of it for 0.6 s (report_timeout)"),
+        (Rules(report_timeout=0.6), "it sent no report for 0.6 s (report_timeout)"),
     ),
 ]
 
@@ -289,7 +290,7 @@ def test_of_backends_that_train(kind, check, arguments, tmp_path, monkeypatch):
     monkeypatch.setattr("rungwise.backends.threads.ThreadBackend", kind)
 
     class Row(TrainingBackendConformance):
-        patience = 1.0
+        timeout = 1.0
         grace = 0.2
 
         def make_recipe(self, workers):
@@ -369,7 +370,7 @@ class MournsTheIdle(WorkerBackend):
         idle = worker.assignment is None
         super()._died(worker)
         if idle:
-            self._said.append(Crashed(99, "gone"))
+            self._messages.append(Crashed(99, "gone"))
 
 
 class BlamesTheTrial(WorkerBackend):
@@ -398,7 +399,7 @@ OF_PROCESSES = [
     (MournsTheIdle, "test_a_slot_that_vanishes_while_idle_costs_nothing", ()),
     (BlamesTheTrial, "test_a_job_given_to_a_slot_that_has_vanished_is_not_to_blame", ()),
     (CountsTheUnready, "test_a_slot_that_never_starts_is_never_given_a_job", ()),
-    (SwallowsOutput, "test_output_is_told_by_job", ()),
+    (SwallowsOutput, "test_output_is_reported_per_job", ()),
     (LeavesOrphans, "test_closing_leaves_no_process_behind", ()),
 ]
 
@@ -412,7 +413,7 @@ def test_of_worker_processes(kind, check, arguments, tmp_path, monkeypatch):
     monkeypatch.setattr("rungwise.backends.local.WorkerBackend", kind)
 
     class Row(ProcessBackendConformance):
-        patience = 5.0
+        timeout = 5.0
         grace = 0.2
 
         def make_recipe(self, workers):

@@ -47,7 +47,7 @@ def test_a_card_survives_its_text():
     assert again.to_bytes() == card.to_bytes()
     assert again.seeds == (777, 888)
     assert again.search_space() == SPACE
-    assert again.format == 1
+    assert again.format == 2
 
 
 def test_the_text_is_for_people_too():
@@ -119,8 +119,8 @@ def test_wrong_fields_are_named(field, value, told):
 
 
 def test_newer_formats_are_refused():
-    document = {**full_card().to_json(), "format": 2, "new field": 1}
-    with pytest.raises(TableError, match=r"format of the card is 2.*formats up to 1: update it"):
+    document = {**full_card().to_json(), "format": 3, "new field": 1}
+    with pytest.raises(TableError, match=r"format of the card is 3.*reads format 2: update it"):
         Card.from_json(document)
 
 

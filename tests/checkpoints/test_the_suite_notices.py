@@ -197,8 +197,8 @@ BROKEN = [
     (ListsNothing, "test_places_are_those_that_hold_anything", ()),
     (ListsThoseThatWereAsked, "test_holds_nothing_at_first", ()),
     (ListsThoseThatWereAsked, "test_places_are_those_that_hold_anything", ()),
-    (IsKnownHereOnly, "test_a_worker_elsewhere_gets_to_know_it", ()),
-    (DescribesItselfWithAPath, "test_a_worker_elsewhere_gets_to_know_it", ()),
+    (IsKnownHereOnly, "test_a_worker_elsewhere_can_open_it", ()),
+    (DescribesItselfWithAPath, "test_a_worker_elsewhere_can_open_it", ()),
 ]
 
 

@@ -1,5 +1,6 @@
 """Choosing displays; log lines and JSON lines."""
 
+import dataclasses
 import io
 import json
 import re
@@ -11,7 +12,9 @@ import pytest
 from display_stories import (
     Clock,
     Gone,
+    all_failed,
     empty,
+    fraction,
     last_time,
     log_of,
     snapshot_of,
@@ -28,7 +31,7 @@ from rungwise.display.json_lines import EventDisplay
 from rungwise.display.line_writer import LineWriter
 from rungwise.display.lines import LineDisplay
 from rungwise.display.live import LiveDisplay
-from rungwise.display.phrases import describe_scheduler
+from rungwise.display.phrases import describe_saving, describe_scheduler
 from rungwise.display.quiet import QuietDisplay
 from rungwise.formatting import format_clock
 
@@ -91,6 +94,28 @@ def test_lines_tell_the_story():
     assert lines[-3].startswith("[") and "64 of 64 trials" in lines[-3]  # noqa: PT018
     assert "ASHA would have spent" in lines[-3]
     assert lines[-2:] == [f"[{format_clock(last_time(log))}] done", "       and over"]
+
+
+def test_failed_trials_and_failed_jobs_are_counted_apart():
+    out = io.StringIO()
+    shown = LineDisplay(out)
+    shown.end(snapshot_of(all_failed(), failures=18, failed_trials=9), "bye")
+    assert ", failed: 9 trials (18 jobs)" in out.getvalue()
+
+
+def test_a_saving_says_how_much_of_it_is_an_estimate():
+    saving = rw.counterfactual.Saving("ASHA", 100, 100, 1.0, 1, 31, "simulated")
+    text = "ASHA would have spent about the same (1 of 31 values estimated)"
+    assert describe_saving(saving) == text
+    more = dataclasses.replace(saving, ratio=1.84, held=0)
+    assert describe_saving(more) == "ASHA would have spent 1.8 times as much"
+
+
+def test_json_gives_the_text_as_the_reason_of_a_study_that_has_not_ended():
+    out = io.StringIO()
+    shown = EventDisplay(out)
+    shown.end(fraction(log_of(rw.PASHA(max_resource=81)), 0.5), "The study was interrupted; …")
+    assert json.loads(out.getvalue().splitlines()[-1])["why"] == "The study was interrupted; …"
 
 
 def test_lines_of_progress_come_at_least_every_ten_seconds_and_never_in_a_rush():

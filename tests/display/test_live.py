@@ -65,7 +65,7 @@ def test_the_view_shows_what_a_person_asks_for(width):
     assert view.explanation.split()[2] in text
     assert f"{view.trials} of 64 trials" in text
     assert "1.23" in text
-    assert "3 jobs" in text
+    assert "0 trials (3 jobs)" in text
     assert "not known yet" in text
     assert "workers   0  trial" in text
     assert "trial 3 failed: boom" in text
@@ -125,8 +125,8 @@ def test_every_scheduler_can_be_shown_from_before_the_first_trial_to_the_end(rec
 
 def test_all_failed_is_shown():
     engine = all_failed()
-    lines = drawn(snapshot_of(engine, failures=9), over=True)
-    assert any(line.startswith("failed   9 jobs") for line in lines)
+    lines = drawn(snapshot_of(engine, failures=18, failed_trials=9), over=True)
+    assert any(line.startswith("failed   9 trials (18 jobs)") for line in lines)
     assert not any(line.startswith(("best", "left", "workers")) for line in lines)
 
 

@@ -1,71 +1,17 @@
-"""Colours, words, and what happens without plotly."""
+"""Colours, legends and axes."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rungwise as rw
 from rungwise import plots
-from rungwise.formatting import strip_controls
-from rungwise.plots import theme
-
-
-@pytest.fixture
-def without_plotly(monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: plots.learning_curves(rw.power_laws(9, 9)),
-        lambda: plots.epsilon(rw.simulate(rw.power_laws(40, 81, seed=1), rw.PASHA(), trials=40)),
-        lambda: plots.ladder(rw.simulate(rw.power_laws(9, 9), rw.PASHA(), trials=9)),
-        lambda: plots.pareto([plots.Point("a", 1, 2)]),
-        lambda: plots.speedup({"a": 1}),
-        lambda: plots.export(None, "f.html"),
-    ],
-    ids=["learning_curves", "epsilon", "ladder", "pareto", "speedup", "export"],
-)
-def test_without_plotly_the_extra_is_named(call, without_plotly):
-    with pytest.raises(rw.MissingExtraError, match=r"pip install 'rungwise\[plots\]'"):
-        call()
-
-
-def test_without_resvg_the_extra_is_named(tmp_path, monkeypatch):
-    pytest.importorskip("plotly")
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(rw.MissingExtraError, match=r"export to PNG .*'rungwise\[plots\]'"):
-        plots.export(plots.speedup({"a": 1}), tmp_path / "f.png")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_plotly_is_loaded_when_something_is_drawn():
-    code = "import sys, rungwise.plots; print('plotly' in sys.modules, 'resvg_py' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False False\n"
-
-
-@given(st.text())
-def test_any_text_is_read_as_it_was_written(text):
-    assert theme.words(theme.escape(text)) == strip_controls(text).replace("\n", " ")
-
-
-def test_lines_and_their_tags():
-    assert theme.lines("<b>a &lt;b&gt;</b><br><sub>c</sub><br>d") == [
-        ("a <b>", "b"),
-        ("c", "sub"),
-        ("d", ""),
-    ]
-    assert theme.lines(None) == []
+from rungwise.plots import layers, theme
 
 
 def test_no_two_lines_look_alike():
-    looks = {(theme.colour(n), theme.dash(n)) for n in range(24)}
+    looks = {(theme.colour(n), tuple(theme.dash(n))) for n in range(24)}
     assert len(looks) == 24
     points = {(theme.colour(n), theme.symbol(n)) for n in range(30)}
     assert len(points) == 30
@@ -84,23 +30,58 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_texts_can_be_read_on_white_and_on_black():
-    assert contrast(theme.INK, "#ffffff") > 4.4
-    assert contrast(theme.INK, "#111111") > 4.0
+def test_texts_can_be_read():
+    assert contrast(theme.INK, "#ffffff") > 7
+    assert contrast(theme.SOFT_INK, "#ffffff") > 4.5
 
 
 def test_every_figure_is_in_the_house_style():
-    pytest.importorskip("plotly")
-    figure = plots.speedup({"a": 1})
-    layout = figure.layout.template.layout
-    assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
-    assert list(layout.colorway) == list(theme.PALETTE)
-    assert layout.font.color == theme.INK
+    spec = plots.speedup({"a": 1}).spec
+    assert spec["config"] == theme.CONFIG
+    assert spec["width"] == theme.WIDTH
+
+
+def test_a_legend_gives_each_name_its_look():
+    found = layers.legend("color", ["a", "b"], ["red", "blue"])["color"]
+    assert found["field"] == "label"
+    assert found["scale"] == {"domain": ["a", "b"], "range": ["red", "blue"]}
+    assert found["legend"] == {"title": None}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (1, 100, [1, 2, 5, 10, 20, 50, 100]),
+        (0.3, 4, [0.5, 1, 2]),
+        (7, 3e5, [10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5]),
+        (1, 1e6, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
+        (1e-6, 1e-5, [1e-6, 2e-6, 5e-6, 1e-5]),
+    ],
+)
+def test_logarithms_have_round_ticks(low, high, ticks):
+    if math_is_wide(low, high):
+        ticks = [tick for tick in ticks if f"{tick:e}".startswith("1.")]
+    assert layers.find_log_ticks(low, high) == ticks
+
+
+def math_is_wide(low, high):
+    return high / low > 1e4
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1.01, 1e9))
+def test_ticks_are_within_their_axis_and_not_too_many(low, factor):
+    ticks = layers.find_log_ticks(low, low * factor)
+    assert ticks == sorted(set(ticks))
+    assert all(low <= tick <= low * factor for tick in ticks)
+    assert len(ticks) <= 15
+    axis = layers.log_axis(low, low * factor, [low])
+    assert axis["axis"]["values"] == [low]
+    assert axis["scale"]["domain"] == [low, low * factor]
 
 
 def test_public_names_are_in_order_and_documented():
     assert plots.__all__ == sorted(plots.__all__, key=lambda name: (not name[0].isupper(), name))
     for name in plots.__all__:
-        told = getattr(plots, name).__doc__
-        assert told
-        assert not re.match(rf"{name}\(", told)
+        text = getattr(plots, name).__doc__
+        assert text
+        assert not re.match(rf"{name}\(", text)

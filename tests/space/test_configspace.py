@@ -4,24 +4,17 @@ import copy
 import operator
 from itertools import product
 
-import ConfigSpace
 import numpy as np
 import pytest
-from ConfigSpace.exceptions import ForbiddenValueError
-from ConfigSpace.forbidden import (
-    ForbiddenGreaterThanClause,
-    ForbiddenGreaterThanEqualsClause,
-    ForbiddenGreaterThanEqualsRelation,
-    ForbiddenLessThanClause,
-    ForbiddenLessThanEqualsClause,
-    ForbiddenLessThanEqualsRelation,
-    ForbiddenOrConjunction,
-)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rungwise.errors import SpaceError
 from rungwise.space import Choice, Float, Int, Space
+
+ConfigSpace = pytest.importorskip("ConfigSpace")
+clauses = pytest.importorskip("ConfigSpace.forbidden")
+ForbiddenValueError = pytest.importorskip("ConfigSpace.exceptions").ForbiddenValueError
 
 ABSENT = object()
 
@@ -197,10 +190,10 @@ def grid(*names, default=0):
 @pytest.mark.parametrize(
     ("clause", "value", "legal", "default"),
     [
-        (ForbiddenLessThanClause, 4, range(4, 10), 9),
-        (ForbiddenLessThanEqualsClause, 4, range(5, 10), 9),
-        (ForbiddenGreaterThanClause, 4, range(5), 0),
-        (ForbiddenGreaterThanEqualsClause, 4, range(4), 0),
+        (clauses.ForbiddenLessThanClause, 4, range(4, 10), 9),
+        (clauses.ForbiddenLessThanEqualsClause, 4, range(5, 10), 9),
+        (clauses.ForbiddenGreaterThanClause, 4, range(5), 0),
+        (clauses.ForbiddenGreaterThanEqualsClause, 4, range(4), 0),
         (ConfigSpace.ForbiddenEqualsClause, 4, [0, 1, 2, 3, 5, 6, 7, 8, 9], 0),
     ],
 )
@@ -219,9 +212,9 @@ def test_forbidden_bounds(clause, value, legal, default, capsys):
     [
         (ConfigSpace.ForbiddenEqualsRelation, operator.eq, 1),
         (ConfigSpace.ForbiddenLessThanRelation, operator.lt, 1),
-        (ForbiddenLessThanEqualsRelation, operator.le, 2),
+        (clauses.ForbiddenLessThanEqualsRelation, operator.le, 2),
         (ConfigSpace.ForbiddenGreaterThanRelation, operator.gt, 1),
-        (ForbiddenGreaterThanEqualsRelation, operator.ge, 0),
+        (clauses.ForbiddenGreaterThanEqualsRelation, operator.ge, 0),
     ],
 )
 def test_forbidden_relations(relation, forbids, left_default):
@@ -315,7 +308,10 @@ def theirs_with_rules(draw):
     def clause():
         kind = draw(st.sampled_from(["equals", "in", "less", "greater", "relation"]))
         if kind in ("less", "greater") and ordered:
-            make = {"less": ForbiddenLessThanClause, "greater": ForbiddenGreaterThanClause}[kind]
+            make = {
+                "less": clauses.ForbiddenLessThanClause,
+                "greater": clauses.ForbiddenGreaterThanClause,
+            }[kind]
             return make(space[draw(st.sampled_from(ordered))], draw(st.integers(0, 2)))
         name = draw(st.sampled_from(list(space)))
         if kind == "relation":
@@ -325,8 +321,8 @@ def theirs_with_rules(draw):
                         ConfigSpace.ForbiddenEqualsRelation,
                         ConfigSpace.ForbiddenLessThanRelation,
                         ConfigSpace.ForbiddenGreaterThanRelation,
-                        ForbiddenLessThanEqualsRelation,
-                        ForbiddenGreaterThanEqualsRelation,
+                        clauses.ForbiddenLessThanEqualsRelation,
+                        clauses.ForbiddenGreaterThanEqualsRelation,
                     ]
                 )
             )
@@ -337,7 +333,9 @@ def theirs_with_rules(draw):
 
     for _ in range(draw(st.integers(0, 2))):
         join = draw(
-            st.sampled_from([None, ConfigSpace.ForbiddenAndConjunction, ForbiddenOrConjunction])
+            st.sampled_from(
+                [None, ConfigSpace.ForbiddenAndConjunction, clauses.ForbiddenOrConjunction]
+            )
         )
         rule = clause() if join is None else join(clause(), clause())
         try:

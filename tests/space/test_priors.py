@@ -2,31 +2,39 @@ from __future__ import annotations
 
 from collections import Counter
 
-import ConfigSpace
 import numpy as np
 import pytest
 
 from rungwise.space import Choice, Space
 from rungwise.space.priors import Weights
 
-SHAPED = {
-    "nf": ConfigSpace.NormalFloatHyperparameter("nf", mu=3.0, sigma=1.0, lower=0.0, upper=10.0),
-    "ni": ConfigSpace.NormalIntegerHyperparameter("ni", mu=30, sigma=5, lower=1, upper=100),
-    "bf": ConfigSpace.BetaFloatHyperparameter("bf", alpha=2, beta=6, lower=0.0, upper=8.0),
-    "bi": ConfigSpace.BetaIntegerHyperparameter("bi", alpha=3, beta=3, lower=0, upper=50),
-    "nl": ConfigSpace.NormalFloatHyperparameter(
-        "nl", mu=1e-3, sigma=1e-3, lower=1e-5, upper=1e-1, log=True
-    ),
-}
+NAMES = ("nf", "ni", "bf", "bi", "nl")
 
 
-@pytest.mark.parametrize("name", SHAPED)
-def test_a_shaped_prior_is_drawn_as_configspace_draws_it(name):
-    hyperparameter = SHAPED[name]
-    space, rng = (
-        Space.parse(ConfigSpace.ConfigurationSpace({name: hyperparameter})),
-        np.random.default_rng(0),
-    )
+@pytest.fixture
+def shaped():
+    """Every kind of hyperparameter that ConfigSpace draws from itself, by name."""
+    cs = pytest.importorskip("ConfigSpace")
+    return {
+        "nf": cs.NormalFloatHyperparameter("nf", mu=3.0, sigma=1.0, lower=0.0, upper=10.0),
+        "ni": cs.NormalIntegerHyperparameter("ni", mu=30, sigma=5, lower=1, upper=100),
+        "bf": cs.BetaFloatHyperparameter("bf", alpha=2, beta=6, lower=0.0, upper=8.0),
+        "bi": cs.BetaIntegerHyperparameter("bi", alpha=3, beta=3, lower=0, upper=50),
+        "nl": cs.NormalFloatHyperparameter(
+            "nl", mu=1e-3, sigma=1e-3, lower=1e-5, upper=1e-1, log=True
+        ),
+    }
+
+
+def parse(hyperparameters):
+    configspace = pytest.importorskip("ConfigSpace")
+    return Space.parse(configspace.ConfigurationSpace(hyperparameters))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shaped_prior_is_drawn_as_configspace_draws_it(shaped, name):
+    hyperparameter = shaped[name]
+    space, rng = parse({name: hyperparameter}), np.random.default_rng(0)
     ours = [space.sample(rng)[name] for _ in range(1500)]
     theirs = hyperparameter.sample_value(1500, seed=np.random.RandomState(0))
     assert {type(value) for value in ours} == {type(hyperparameter.lower)}
@@ -36,8 +44,8 @@ def test_a_shaped_prior_is_drawn_as_configspace_draws_it(name):
     assert np.std(ours) == pytest.approx(spread, rel=0.15)
 
 
-def test_shaped_draws_depend_on_the_generator_alone():
-    space = Space.parse(ConfigSpace.ConfigurationSpace(SHAPED))
+def test_shaped_draws_depend_on_the_generator_alone(shaped):
+    space = parse(shaped)
     first = space.sample(np.random.default_rng(1))
     space.sample(np.random.default_rng(2))
     assert space.sample(np.random.default_rng(1)) == first
@@ -59,14 +67,14 @@ def test_rounding_never_reaches_an_option_without_weight():
     assert Weights((1.0, 2.0, 0.0)).draw(Choice(["a", "b", "c"]), Highest()) == "b"
 
 
-def test_priors_are_part_of_the_space():
-    weighted = ConfigSpace.CategoricalHyperparameter("x", ["a", "b"], weights=[1, 3])
-    space = Space.parse(ConfigSpace.ConfigurationSpace({"x": weighted}))
+def test_priors_are_part_of_the_space(shaped):
+    weighted = pytest.importorskip("ConfigSpace").CategoricalHyperparameter(
+        "x", ["a", "b"], weights=[1, 3]
+    )
+    space = parse({"x": weighted})
     plain = Space.parse({"x": ["a", "b"]})
     assert space != plain
     assert Space.from_json(space.to_json()) == space
     (difference,) = space.describe(plain)
     assert difference.startswith("x is Choice(['a', 'b']) drawn from Weights(weights=(1.0, 3.0)) ")
-    assert "drawn from Normal(mu=3.0, sigma=1.0)" in repr(
-        Space.parse(ConfigSpace.ConfigurationSpace({"nf": SHAPED["nf"]}))
-    )
+    assert "drawn from Normal(mu=3.0, sigma=1.0)" in repr(parse({"nf": shaped["nf"]}))

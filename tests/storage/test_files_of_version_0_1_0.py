@@ -35,7 +35,7 @@ def described(path):
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in list_rows(path)]
     return {
         "best": [result.best.trial, result.best.value, result.best.resource],
-        "why": result.why,
+        "why": result.view.why,
         "trials": result.trials,
         "reports": result.reports,
         "spent": result.resource_spent,
@@ -95,7 +95,7 @@ def test_the_same_call_of_tune_takes_it_up(old, tmp_path):
 
 
 def test_a_winner_that_was_retrained_is_known(old, capsys):
-    from rungwise.cli.studies import show  # noqa: PLC0415 - slow to import
+    from rungwise.cli.show import show  # noqa: PLC0415 - slow to import
 
     show(Path(old("ended")))
     assert "Retrained trial 1 to 30: loss = 0.0478528" in capsys.readouterr().out

@@ -56,7 +56,11 @@ WRONG = {
     "keep below 0": ({"keep": -1}, "keep", "or 'all'"),
     "keep in words": ({"keep": "some"}, "keep", "or 'all'"),
     "durability": ({"durability": "none"}, "durability", "'normal' or 'full'"),
-    "study in no folder": ({"study": "nowhere/s.db"}, "study", "there must be a folder nowhere"),
+    "study in no folder": (
+        {"study": "nowhere/s.db"},
+        "study",
+        "the folder nowhere does not exist: create it",
+    ),
     "study that is a folder": ({"study": "."}, "study", "name of a file"),
     "study without a name": ({"study": ""}, "study", "name of a file"),
     "study that is a number": ({"study": 5}, "study", "name of a file"),
@@ -73,8 +77,8 @@ WRONG = {
         "max_resource",
         "RandomSearch needs a maximum",
     ),
-    "two maxima": ({"scheduler": rw.ASHA(max_resource=27)}, "max_resource", "has another, 27"),
-    "two resources": ({"scheduler": rw.FixedResource(3)}, "max_resource", "has another, 3"),
+    "two maxima": ({"scheduler": rw.ASHA(max_resource=27)}, "max_resource", "has max_resource=27"),
+    "two resources": ({"scheduler": rw.FixedResource(3)}, "max_resource", "has max_resource=3"),
     "max_resource of 0": ({"max_resource": 0}, "max_resource", "at least 1"),
     "max_resource by halves": ({"max_resource": 1.5}, "max_resource", "whole number"),
     "halving without trials": (
@@ -126,11 +130,11 @@ WRONG = {
     "initial that is a number": ({"initial": 5}, "initial", "a list of configurations"),
     "initial outside the space": ({"initial": [{"x": 7}]}, "", "x"),
     "initial of other names": ({"initial": [{"y": 0.5}]}, "", "y"),
-    "GPUs that are not there": ({"gpus_per_worker": 99}, "gpus_per_worker", "so many"),
+    "GPUs that are not there": ({"gpus_per_worker": 99}, "gpus_per_worker", "found:"),
     "GPUs below 0": ({"gpus_per_worker": -1}, "gpus_per_worker", "at least 0"),
-    "preload that is one text": ({"preload": "json"}, "preload", "names of modules"),
-    "preload of numbers": ({"preload": [5]}, "preload", "names of modules"),
-    "preload that is a number": ({"preload": 5}, "preload", "names of modules"),
+    "preload that is one text": ({"preload": "json"}, "preload", "list of module names"),
+    "preload of numbers": ({"preload": [5]}, "preload", "list of module names"),
+    "preload that is a number": ({"preload": 5}, "preload", "list of module names"),
     "show": ({"show": "loud"}, "show", "auto, json, lines, live, quiet"),
     "show that is a number": ({"show": 5}, "show", "auto, json, lines, live, quiet"),
     "show that is a class": ({"show": QuietDisplay}, "show", "or a display"),
@@ -282,7 +286,9 @@ def test_a_study_that_is_resumed_changes_its_backend_or_a_field_of_it():
         RunOptions.read(kept, {"backend": "threads", "workers": 2})
     threads = RunOptions(backend=rw.Threads(2)).to_json()
     assert RunOptions.read(threads, {"workers": 5}).backend == rw.Threads(5)
-    with pytest.raises(InvalidArgumentError, match="the backend Threads has none; its options are"):
+    with pytest.raises(
+        InvalidArgumentError, match="the backend Threads has no such option; its options are"
+    ):
         RunOptions.read(threads, {"preload": ["json"]})
 
 
@@ -295,6 +301,12 @@ def test_a_backend_that_is_not_known_must_be_replaced_or_shown():
     @dataclass(frozen=True)
     class Cluster:
         workers: int = 1
+
+        def prepare(self, train):
+            raise NotImplementedError
+
+        def single(self):
+            raise NotImplementedError
 
     assert RunOptions.read(written, {}, [Cluster]).backend == Cluster(3)
 

@@ -61,7 +61,7 @@ def test_the_least_promising_go_first(tmp_path, gone):
     expected = sorted(set(range(8)) - set(LEAST_FIRST[:gone]))
     assert standing(tmp_path) == expected
     assert retention.total == 100 * len(expected)
-    assert all("checkpoint quota: removed those of" in text for text in told)
+    assert all("checkpoint quota: removed the checkpoints of" in text for text in told)
 
 
 def test_leaders_lose_theirs_last_of_all(tmp_path):
@@ -80,7 +80,7 @@ def test_those_being_trained_keep_theirs_whatever_the_quota_says(tmp_path):
     retention.saved(0, 0, 200)
     retention.saved(0, 0, 200)
     assert retention.total == 400
-    assert sum("being trained alone take" in text for text in told) == 1  # told once
+    assert sum("in training alone take" in text for text in told) == 1  # once
 
 
 def test_a_new_checkpoint_replaces_the_one_before_in_the_reckoning(tmp_path):

@@ -203,9 +203,17 @@ def broken(config, run):
 
 def test_a_study_in_which_nothing_works_gives_up(tmp_path):
     path = tmp_path / "s.db"
-    with pytest.raises(rw.NothingFoundError, match=r"20 ×  ValueError: a typo"):
+    typo = r"20 ×  ValueError: a typo \(test_odd_circumstances.py, line \d+, in broken\)"
+    with pytest.raises(rw.NothingFoundError, match=typo) as nothing:
         rw.tune(broken, SPACE, study=path, seconds=60, max_resource=9, workers=1, **COMMON)
     assert len(rw.load(path).failures) == 20
+    assert f"rungwise show {path} --trial 0, or " in str(nothing.value)
+    with pytest.raises(rw.NothingFoundError) as nothing:  # its file is gone: the trace is shown
+        rw.tune(broken, SPACE, seconds=60, max_resource=9, workers=1, **COMMON)
+    text = str(nothing.value)
+    assert text.startswith("No trial of the study has reported")
+    assert "\nThe first traceback:\nTraceback (most recent call last):\n" in text
+    assert text.endswith("ValueError: a typo")
 
     def enough(report):
         raise KeyError(report.trial)
@@ -267,7 +275,7 @@ def test_modules_run_by_name_are_found_by_name(tmp_path):
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "main.py").write_text(
-        "from rungwise.tuning import functions\n"
+        "from rungwise.tuning import function_reference\n"
         "def train(config, run): ...\n"
         "print(function_reference.reference(train))\n"
     )

@@ -244,7 +244,7 @@ def test_a_function_that_cannot_be_found_must_be_given(tmp_path):
         tune(functools.partial(train), path, on_report=stop_at(1))
     held = path.read_bytes()
     with pytest.raises(
-        rw.InvalidArgumentError, match="does not say where its training function is"
+        rw.InvalidArgumentError, match="does not record where its training function is"
     ):
         rw.resume(path, show="quiet")
     with pytest.raises(rw.InvalidArgumentError, match=r"colour.*only how a study is run"):

@@ -114,7 +114,7 @@ def test_nothing_usable_is_told_with_reasons(tmp_path, monkeypatch):
     with pytest.raises(InvalidArgumentError) as refused:
         rw.leaders(["a.db", "b.db"], {"x": rw.Float(0, 0.5)})
     told = str(refused.value)
-    assert told.startswith("studies is a.db, b.db, but none of what it found is legal in the new")
+    assert told.startswith("studies is a.db, b.db, but no configuration found there is legal in")
     assert "trial 1 of a.db: x is 0.8" in told
     assert "trial 0 of b.db: x is 0.6" in told
     assert told.endswith("; and 1 more.")
@@ -131,7 +131,7 @@ def test_trials_that_failed_are_no_leaders(tmp_path):
 
 
 def test_what_is_no_study_to_learn_from(tmp_path):
-    with pytest.raises(InvalidArgumentError, match=r"no\.db.*there must be such a file"):
+    with pytest.raises(InvalidArgumentError, match=r"no\.db.*there is no such file"):
         rw.leaders(tmp_path / "no.db", SPACE)
     StudyFile(tmp_path / "empty.db").close()
     with pytest.raises(InvalidArgumentError, match="no study has been begun in it"):
@@ -226,7 +226,7 @@ def test_another_transfer_is_another_study(tmp_path, old):
     with pytest.raises(rw.StudyDiffersError, match=r"initial: .*0\.4"):
         tune(tmp_path, transfer=[other])
     other.unlink()
-    with pytest.raises(InvalidArgumentError, match=r"other\.db.*there must be such a file"):
+    with pytest.raises(InvalidArgumentError, match=r"other\.db.*there is no such file"):
         tune(tmp_path, transfer=other)
 
 
@@ -285,7 +285,7 @@ class Around:
 
 
 REFUSED = {
-    "no such file": ({"transfer": "none.db"}, "there must be such a file"),
+    "no such file": ({"transfer": "none.db"}, "there is no such file"),
     "one of two": ({"transfer": ["old.db", "none.db"]}, "none.db"),
     "a number": ({"transfer": 5}, "a study file or a list"),
     "a list of numbers": ({"transfer": [5]}, "the name of a study file"),

@@ -1,6 +1,7 @@
 """tune() as a user calls it: real workers, small studies."""
 
 import dataclasses
+import inspect
 import os
 import signal
 import subprocess
@@ -164,9 +165,15 @@ def test_all_differences_are_told_at_once(held):
 
 
 def slow_or_not(config, run):
-    """Trials beyond 0.5 are silent for a minute; the others hurry."""
+    """Trials beyond 0.5 are silent for a minute; the others hurry.
+
+    The silence is made of short steps, so that a thread can be unwound in it. In one long call, a
+    thread would keep the study waiting; and in Python 3.11, where coverage traces the tuner, that
+    would spin for as long (see ``raise_in_thread``).
+    """
     if config["x"] > 0.5:
-        time.sleep(60)
+        for _ in range(3000):
+            time.sleep(0.02)
     for epoch in run.resources():
         run.report(epoch, loss=config["x"] / epoch)
 
@@ -233,6 +240,59 @@ def test_nothing_found_says_why(tmp_path):
     events = [event for event, _ in entries_of(result.path)]
     assert sum(isinstance(event, JobLost) for event in events) == 3
     assert next(e.reason for e in events if isinstance(e, JobFailed)) == "KeyError: 'first'"
+
+
+def test_what_went_wrong_has_its_line_and_the_tracebacks_their_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = inspect.getsourcelines(raising)[1] + 2
+    result = tune(raising, "my study.db", trials=2, retries=1)
+    with pytest.raises(rw.NothingFoundError) as nothing:
+        _ = result.best
+    *_, counted, hint = str(nothing.value).splitlines()
+    assert counted == f"  4 ×  KeyError: 'x1' (test_tune.py, line {line}, in _look_up)"
+    assert hint == (
+        "The tracebacks: [failure.trace for failure in result.failures], or "
+        "rungwise show 'my study.db' --trial 0"
+    )
+    with pytest.raises(rw.NothingFoundError) as nothing:
+        _ = tune(raising, None, trials=2).best
+    text = str(nothing.value)
+    assert text.startswith("No trial of the study has reported a finite value")
+    assert text.splitlines()[-1] == hint.partition(",")[0]
+
+
+def raising(config, run):
+    def _look_up(name):
+        return config[name]
+
+    _look_up("x1")
+
+
+def test_a_study_that_is_being_worked_on_says_that_it_goes_on(tmp_path):
+    path, seen = tmp_path / "s.db", []
+
+    def look(report):
+        seen.append(rw.load(path))
+
+    tune(train, path, trials=1, on_report=look)
+    assert {(found.running, found.why[:18]) for found in seen} == {(True, "The study goes on;")}
+
+
+def test_displays_learn_how_many_trials_have_failed(tmp_path):
+    class Counts(Notices):
+        def end(self, snapshot, text):
+            self.shown.append((snapshot.failed_trials, snapshot.failures))
+
+    def failing(config, run):
+        if config["x"] < 2:
+            raise ValueError
+        run.report(1, loss=1.0)
+
+    display = Counts()
+    initial = [{"x": 1}, {"x": 2}, {"x": 1}]
+    arguments = {"space": {"x": [1, 2]}, "initial": initial, "trials": 3, "retries": 1}
+    tune(failing, tmp_path / "s.db", show=display, **arguments)
+    assert display.shown[-1] == (2, 4)
 
 
 def test_a_failed_trial_is_tried_again_from_its_checkpoint(tmp_path):
@@ -333,7 +393,7 @@ def unstable(config, run):
 
 @pytest.mark.parametrize("maximum", [None, 8])
 def test_an_open_ladder_is_climbed_to_its_safety_net_with_a_warning(tmp_path, monkeypatch, maximum):
-    monkeypatch.setattr(plan, "NET", 3)
+    monkeypatch.setattr(plan, "SAFETY_RUNGS", 3)
     scheduler = rw.PASHA(eta=2, ranking=rw.rankings.Exact())
     options = {"scheduler": scheduler, "max_resource": maximum, "trials": 24}
     if maximum is None:
@@ -409,7 +469,7 @@ def test_a_quota_evicts_the_least_promising_and_nothing_else_changes(tmp_path):
     notices = Notices()
     options = {"scheduler": rw.ASHA(), "trials": 12, "keep": "all"}
     result = tune(saving, tmp_path / "s.db", checkpoint_quota="5kB", show=notices, **options)
-    assert any("checkpoint quota: removed those of" in text for text in notices.texts)
+    assert any("checkpoint quota: removed the checkpoints of" in text for text in notices.texts)
     kept = trials_with_data(tmp_path / "s.db")
     assert 0 < len(kept) <= 4
     assert result.best.trial in kept
@@ -465,9 +525,11 @@ def test_ctrl_c_leaves_everything_in_good_order(tmp_path):
     assert isinstance(stopped.value, KeyboardInterrupt)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
     assert display.shown[0] == "begin"
-    assert display.shown[-1].startswith("The study has not ended")
+    assert display.shown[-1].startswith("The study was interrupted and can be resumed; the ceiling")
     stopped = rw.load(path)
     assert not stopped.ended
+    assert stopped.why.startswith("The study is not running and can be resumed; the ceiling ")
+    assert (stopped.running, stopped.to_json()["why"]) == (False, stopped.why)
     assert stopped.engine.open_jobs == []  # all have left
     result = rw.resume(path, saving, show="quiet")
     whole = tune(saving, tmp_path / "whole.db")

@@ -1,6 +1,6 @@
 """What a backend is: a value that is opened, and then starts jobs and says what happened.
 
-Law of this package: a backend tells facts and decides nothing. Whether a crash is retried, what
+Law of this package: a backend reports facts and decides nothing. Whether a crash is retried, what
 counts as progress and when a job has hung is decided in ``policy.py``, once for all backends.
 """
 
@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from rungwise.backends.messages import Message
 from rungwise.checkpoints import CheckpointStore
+from rungwise.options import make_count_check, option
 from rungwise.run import Assignment
 
 TICK = 0.25
@@ -57,8 +58,8 @@ class Workplace:
         since: where the clock of the study stands.
         grace: seconds that a job has to leave when it is asked to.
         locks: file descriptors that must stay open until no worker is left, should the tuner be
-            killed: whoever holds them keeps a second tuner from starting.
-        temporary: folders to be removed then.
+            killed: while a process holds them, no second tuner can start.
+        temporary: folders to be removed once no worker is left.
     """
 
     store: CheckpointStore
@@ -81,7 +82,7 @@ class Backend(Protocol):
         ...
 
     def idle(self) -> int:
-        """How many slots are ready and free now: so many jobs may be started."""
+        """How many slots are ready and free now: as many jobs may be started."""
         ...
 
     def start(self, assignment: Assignment) -> None:
@@ -91,15 +92,15 @@ class Backend(Protocol):
     def answer(self, job: int, go_on: bool) -> None:  # noqa: FBT001 - the answer itself
         """Answer the report of a job: whether to train on.
 
-        A job told not to leaves, and says so. Answers to jobs that are unknown or dead are
-        ignored.
+        A job that gets the answer False leaves, and its :class:`Ended` follows. Answers to jobs
+        that are unknown or dead are ignored.
         """
         ...
 
     def poll(self) -> Sequence[Message]:
-        """What has happened since the last poll, in order; waited for.
+        """Wait for messages: what has happened since the last poll, in order.
 
-        It may return nothing: after :meth:`wake`, after a while, or when nothing runs.
+        It may return nothing: after :meth:`wake`, after a timeout, or when nothing runs.
         """
         ...
 
@@ -153,18 +154,33 @@ class BackendRecipe(Protocol):
         ...
 
 
+def workers_option(auto: str) -> Any:
+    """The option that every backend calls ``workers``.
+
+    Args:
+        auto: what ``"auto"`` means there.
+    """
+    return option(
+        "auto",
+        text=f'number of configurations trained at the same time; "auto": {auto}.',
+        check=make_count_check(1, "auto"),
+        kind=int,
+        words=("auto",),
+    )
+
+
 def make_assignment(job: Any, **more: Any) -> Assignment:
     """The assignment of a job of the engine.
 
     Args:
         job: a :class:`rungwise.core.decisions.Job`.
-        more: what else the worker has to know, see :class:`Assignment`.
+        more: what else the worker needs, see :class:`Assignment`.
     """
     config: Mapping[str, Any] = job.config
     return Assignment(job.id, job.trial, config, job.start, job.until, **more)
 
 
-def legible(text: str, limit: int) -> str:
-    """Text that any file can hold, and not too much of it: the end says most."""
+def make_legible(text: str, limit: int) -> str:
+    """Text that any file can hold, and its last part if it is too long: the end says most."""
     clean = text.encode("utf-8", "backslashreplace").decode()
     return clean if len(clean) <= limit else "…" + clean[1 - limit :]

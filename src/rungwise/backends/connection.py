@@ -1,4 +1,4 @@
-"""The tuner's end of the socket to a worker: lines of JSON, and nothing that waits.
+"""The tuner's end of the socket to a worker: lines of JSON, and no call that blocks.
 
 What the socket cannot take at once (a large configuration, a large function) is kept and sent when
 there is room, so that a worker that is slow to read never holds up the others.
@@ -56,7 +56,7 @@ class Connection:
         except BlockingIOError:
             return 0
         except OSError:
-            self.broken = True  # it is dead, which is heard soon enough
+            self.broken = True  # the worker is dead, which receive() reports soon enough
             return 0
 
     def receive(self) -> list[Any] | None:

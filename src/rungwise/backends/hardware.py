@@ -63,10 +63,10 @@ def share_out(
     """The environment variables of each worker.
 
     Args:
-        workers: how many, or ``"auto"``: one a GPU where there are GPUs, else one a processor.
+        workers: how many, or ``"auto"``: one per GPU where there are GPUs, else one per processor.
         gpus_per_worker: how many GPUs each gets; a fraction shares one among several; None
             shares out what there is.
-        devices: the GPUs; found out by default.
+        devices: the GPUs; those of this machine by default.
     """
     devices = gpus() if devices is None else devices
     share = _share(gpus_per_worker, devices)
@@ -78,7 +78,7 @@ def share_out(
     if share == 0 and gpus_per_worker is None:
         if not devices:
             return [dict(common) for _ in range(number)]  # nothing to hide
-        # More workers than devices: as evenly as can be.
+        # More workers than devices: as evenly as possible.
         return [{**common, VISIBLE: devices[w * len(devices) // number]} for w in range(number)]
     return [{**common, VISIBLE: ",".join(_slice(devices, share, w))} for w in range(number)]
 
@@ -91,9 +91,16 @@ def _share(given: Any, devices: Sequence[str]) -> float | None:
         rule = "it must be a whole number, or a fraction below 1 to share a device"
         raise InvalidArgumentError("gpus_per_worker", given, rule)
     if share > len(devices):
-        found = f"{len(devices)} GPU{'s' * (len(devices) != 1)} found"
-        raise InvalidArgumentError("gpus_per_worker", given, f"there must be so many: {found}")
+        raise InvalidArgumentError("gpus_per_worker", given, _too_few(devices))
     return share
+
+
+def _too_few(devices: Sequence[str]) -> str:
+    """What is wrong with asking for more GPUs than there are, and what to do."""
+    if not devices:
+        return f"no GPU was found: leave it out, or check {VISIBLE} if the machine has GPUs"
+    plural = "s were" if len(devices) > 1 else " was"
+    return f"only {len(devices)} GPU{plural} found: ask for at most {len(devices)}"
 
 
 def _number(workers: Any, share: float | None, devices: Sequence[str]) -> int:
@@ -101,18 +108,18 @@ def _number(workers: Any, share: float | None, devices: Sequence[str]) -> int:
         if workers != "auto":
             rule = "it must be a whole number of at least 1, or 'auto'"
             raise InvalidArgumentError("workers", workers, rule)
-        return _places(share or 1, devices) if devices and share != 0 else cores()
+        return _count_shares(share or 1, devices) if devices and share != 0 else cores()
     number = whole("workers", workers, at_least=1)
-    if share and number > _places(share, devices):
+    if share and number > _count_shares(share, devices):
         rule = (
-            f"{number} × {share:g} GPUs do not fit on the {len(devices)} found: there is room for "
-            f"{_places(share, devices)}"
+            f"{number} × {share:g} GPUs do not fit on the {len(devices)} found: at most "
+            f"{_count_shares(share, devices)} workers are possible"
         )
         raise InvalidArgumentError("workers", workers, rule)
     return number
 
 
-def _places(share: float, devices: Sequence[str]) -> int:
+def _count_shares(share: float, devices: Sequence[str]) -> int:
     """How many shares the devices hold; a share below 1 lies on one device."""
     if share < 1:
         return len(devices) * _on_a_device(share)

@@ -1,8 +1,8 @@
 """What starts workers: the seam between a backend and the machines that it runs on.
 
-A launcher starts ``worker.main(address, token, number)`` somewhere, and the handle that it returns
-says whether that worker lives and can end it. Everything else, the protocol and what is made of it,
-is the same wherever workers run.
+A launcher starts ``worker.main(address, token, number)`` somewhere, and returns a handle that says
+whether that worker is alive and can end it. Everything else, the protocol and its handling, is the
+same wherever workers run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Handle(Protocol):
 
     @property
     def dead(self) -> bool:
-        """Whether it has ended, whoever else may hold its socket open (children it forked)."""
+        """Whether it has ended, even if children that it forked still hold its socket open."""
         ...
 
     def nudge(self) -> None:
@@ -73,7 +73,7 @@ class Launcher(Protocol):
     arrivals: int | None
 
     def launch(self, number: int) -> Handle:
-        """Start a worker for a slot; it may take its time to connect, or never do so."""
+        """Start a worker for a slot; it may connect late, or never."""
         ...
 
     def accept(self) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Literal
 
 from rungwise.backends import hardware
-from rungwise.backends.base import PreparedBackend, Workplace
+from rungwise.backends.base import PreparedBackend, Workplace, workers_option
 from rungwise.backends.processes import ProcessLauncher, Watchdog
 from rungwise.backends.shipping import check_function, pack
 from rungwise.backends.workers import WorkerBackend
@@ -21,7 +21,6 @@ from rungwise.options import (
     check_modules,
     check_not_negative,
     check_options,
-    make_count_check,
     option,
 )
 
@@ -41,13 +40,8 @@ class Local:
         Local(workers=4, gpus_per_worker=None, preload=('torch',))
     """
 
-    workers: int | Literal["auto"] = option(
-        "auto",
-        text='number of configurations trained at the same time; "auto": one per GPU, or one per '
-        "processor where there is no GPU.",
-        check=make_count_check(1, "auto"),
-        kind=int,
-        words=("auto",),
+    workers: int | Literal["auto"] = workers_option(
+        "one per GPU, or one per processor where there is no GPU"
     )
     gpus_per_worker: float | None = option(
         None,
@@ -98,8 +92,8 @@ def open_workers(
     """
 
     def launcher(on_notice: Callable[[str], None]) -> ProcessLauncher:
-        patience = max(1.0, workplace.grace)
-        watchdog = Watchdog(workplace.locks, workplace.temporary, on_notice, patience)
+        grace = max(1.0, workplace.grace)
+        watchdog = Watchdog(workplace.locks, workplace.temporary, on_notice, grace)
         return ProcessLauncher(shares, watchdog)
 
     return WorkerBackend(

@@ -1,7 +1,7 @@
 """What a backend says: facts, in the order in which they happened.
 
 They carry no time: a backend's clock stands still between two polls, and all that one poll returns
-happened at that time. A job says any number of things, then exactly one of :class:`Ended` and
+happened at that time. A job sends any number of messages, then exactly one of :class:`Ended` and
 :class:`Crashed`, and nothing after that.
 """
 
@@ -13,7 +13,7 @@ from typing import Literal
 from rungwise.core.events import Metrics
 
 Fault = Literal["trial", "worker"]
-"""Whose fault a crash was: the trial's own, or that of a worker which vanished or never came up."""
+"""Whose fault a crash was: the trial's own, or that of a worker that vanished or never started."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Reported:
 
 @dataclass(slots=True)
 class Saved:
-    """A job has committed a checkpoint of so many bytes."""
+    """A job has committed a checkpoint of ``size`` bytes."""
 
     job: int
     resource: float

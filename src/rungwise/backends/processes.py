@@ -19,7 +19,7 @@ from rungwise.backends.launchers import Ending
 from rungwise.backends.worker import UNWIND
 
 CLOSING_TIME = 1.0
-"""Seconds that a process which has closed its socket has left to end by itself."""
+"""Seconds in which a process that has closed its socket may end by itself."""
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[4]); "
@@ -34,7 +34,7 @@ class Watchdog:
         locks: file descriptors that it holds until no worker is left.
         temporary: folders that it removes then.
         on_notice: called when it had to be replaced.
-        patience: seconds that it has to end.
+        grace: seconds that it has to end.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class Watchdog:
         locks: Sequence[int],
         temporary: Sequence[str],
         on_notice: Callable[[str], None],
-        patience: float,
+        grace: float,
     ) -> None:
         self._locks, self._temporary = locks, temporary
         self._on_notice = on_notice
-        self._patience = patience
+        self._grace = grace
         self._watched: set[int] = set()
         self._process = self._start()
 
@@ -58,23 +58,23 @@ class Watchdog:
     def watch(self, group: int) -> None:
         """End this process group when the tuner is gone."""
         self._watched.add(group)
-        self._tell(f"+{group}")
+        self._send(f"+{group}")
 
     def forget(self, group: int) -> None:
         """The process group is gone."""
         self._watched.discard(group)
-        self._tell(f"-{group}")
+        self._send(f"-{group}")
 
     def close(self) -> None:
         """All is in order: let it end."""
-        # It is told, and not only by the end of its pipe: a process that was forked from this one
-        # meanwhile may hold the other end for as long as it likes.
+        # By a message, and not only by closing the pipe: a process that was forked from this one
+        # meanwhile may keep the other end open for as long as it runs.
         with suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.write(".\n")
                 self._process.stdin.close()
         try:
-            self._process.wait(timeout=self._patience)
+            self._process.wait(timeout=self._grace)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -90,12 +90,12 @@ class Watchdog:
             start_new_session=True,
         )
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         try:
             if self._process.stdin is not None:
                 self._process.stdin.write(line + "\n")
                 self._process.stdin.flush()
-        except OSError:  # somebody killed it; workers still end with the tuner's sockets
+        except OSError:  # it was killed; workers still end with the tuner's sockets
             self._on_notice("the process that would clean up after a crash was killed")
             with suppress(OSError):
                 if self._process.stdin is not None:
@@ -103,7 +103,7 @@ class Watchdog:
             self._process.wait()
             self._process = self._start()
             for group in self._watched:
-                self._tell(f"+{group}")
+                self._send(f"+{group}")
 
 
 class ProcessHandle:
@@ -118,7 +118,7 @@ class ProcessHandle:
     def __init__(self, number: int, share: Mapping[str, str], watchdog: Watchdog) -> None:
         ours, theirs = socket.socketpair()
         output, theirs_output = os.pipe()
-        # An inherited descriptor needs no token: nobody else has it.
+        # An inherited descriptor needs no token: no other process has it.
         address = (f"fd:{theirs.fileno()}", "", str(number))
         try:
             path = json.dumps([str(place) for place in sys.path])
@@ -154,7 +154,7 @@ class ProcessHandle:
     def dead(self) -> bool:
         if not hasattr(os, "waitid"):  # not on every Unix
             return self._process.poll() is not None
-        # Its number is not given back yet, so that its group can still be killed by it.
+        # It is not reaped here: while its number is not given back, its group can be killed by it.
         look = os.WEXITED | os.WNOHANG | os.WNOWAIT
         try:
             return os.waitid(os.P_PID, self.pid, look) is not None

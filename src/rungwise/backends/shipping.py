@@ -27,7 +27,7 @@ def check_function(train: Any) -> None:
         rule = f"it must take two arguments, (config, run): {error}"
         raise InvalidArgumentError("train", train, rule) from None
     except ValueError:
-        return  # a built-in without a signature: calling it will tell
+        return  # a built-in without a signature: only calling it shows whether it fits
 
 
 def pack(train: Any) -> bytes:

@@ -1,6 +1,6 @@
-"""A backend in virtual time: jobs read their reports off a table of learning curves.
+"""A backend in virtual time: jobs read their reports from a table of learning curves.
 
-No real time ever enters. Messages of the same virtual time come in the order in which they were
+It never reads a real clock. Messages of the same virtual time come in the order in which they were
 scheduled; a job's next report is scheduled when the one before it is handed out.
 """
 
@@ -16,7 +16,7 @@ from rungwise.benchmarks.table import Table
 from rungwise.run import Assignment
 
 
-class _Leg:
+class _RunningJob:
     """A job under way."""
 
     __slots__ = ("assignment", "job", "position", "resource", "seconds", "since", "values")
@@ -34,7 +34,7 @@ class _Leg:
 
 
 class Simulator:
-    """Plays a table.
+    """Runs jobs on a table.
 
     Args:
         table: the curves.
@@ -47,20 +47,20 @@ class Simulator:
         self.now = 0.0
         self._table = table
         self._rows = rows
-        self._agenda: list[tuple[float, int, _Leg]] = []
+        self._agenda: list[tuple[float, int, _RunningJob]] = []
         self._scheduled = 0
-        self._legs: dict[int, _Leg] = {}
+        self._jobs: dict[int, _RunningJob] = {}
         self._ended: deque[int] = deque()
 
     def idle(self) -> int:
-        return self.workers - len(self._legs) - len(self._ended)
+        return self.workers - len(self._jobs) - len(self._ended)
 
     def start(self, assignment: Assignment) -> None:
         start, until = int(assignment.start), int(assignment.until)
         values, seconds = self._table.leg(self._rows[assignment.trial], start, until)
-        leg = self._legs[assignment.job] = _Leg(assignment, values, seconds, self.now)
+        running = self._jobs[assignment.job] = _RunningJob(assignment, values, seconds, self.now)
         self._scheduled += 1
-        heappush(self._agenda, (self.now + seconds[0], self._scheduled, leg))
+        heappush(self._agenda, (self.now + seconds[0], self._scheduled, running))
 
     def answer(self, job: int, go_on: bool) -> None:  # noqa: FBT001 - the answer itself
         if not go_on:
@@ -70,16 +70,16 @@ class Simulator:
         self._end(job)
 
     def poll(self) -> Sequence[Message]:
-        # One message at a time: in virtual time nothing happens at once.
+        # One message at a time: in virtual time no two things happen together.
         if self._ended:
             return (Ended(self._ended.popleft()),)
         agenda = self._agenda
         while agenda:
-            time, _, leg = agenda[0]
-            if leg.job not in self._legs:  # stopped in the middle
+            time, _, running = agenda[0]
+            if running.job not in self._jobs:  # stopped in the middle
                 heappop(agenda)
                 continue
-            return (self._advance(time, leg),)
+            return (self._advance(time, running),)
         return ()
 
     def wake(self) -> None:
@@ -90,33 +90,33 @@ class Simulator:
             WorkerView(
                 number,
                 "simulated",
-                leg.assignment.trial,
-                leg.resource,
-                leg.assignment.until,
-                self.now - leg.since,
+                running.assignment.trial,
+                running.resource,
+                running.assignment.until,
+                self.now - running.since,
             )
-            for number, leg in enumerate(self._legs.values())
+            for number, running in enumerate(self._jobs.values())
         ]
 
     def close(self) -> None:
-        self._legs.clear()
+        self._jobs.clear()
         self._ended.clear()
         self._agenda.clear()
 
     def _end(self, job: int) -> None:
-        if self._legs.pop(job, None) is not None:
+        if self._jobs.pop(job, None) is not None:
             self._ended.append(job)
 
-    def _advance(self, time: float, leg: _Leg) -> Reported:
+    def _advance(self, time: float, running: _RunningJob) -> Reported:
         self.now = time
-        value = leg.values[leg.position]
-        leg.resource += 1
-        leg.position += 1
-        if leg.position < len(leg.values):
+        value = running.values[running.position]
+        running.resource += 1
+        running.position += 1
+        if running.position < len(running.values):
             self._scheduled += 1
-            later = time + leg.seconds[leg.position]
-            heapreplace(self._agenda, (later, self._scheduled, leg))
+            later = time + running.seconds[running.position]
+            heapreplace(self._agenda, (later, self._scheduled, running))
         else:
             heappop(self._agenda)
-            self._end(leg.job)
-        return Reported(leg.job, leg.resource, value)
+            self._end(running.job)
+        return Reported(running.job, running.resource, value)

@@ -1,7 +1,6 @@
-"""Jobs in threads of this process, for functions that release the GIL or only wait, and for tests.
+"""Jobs in threads of this process: not kept apart, and what they print is not kept.
 
-Jobs are not kept apart, and what they print is not kept. A thread cannot be killed: one that does
-not leave in time is left alone and not listened to.
+A thread cannot be killed: one that does not leave in time runs on, and its messages are ignored.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rungwise.backends.base import TICK, PreparedBackend, WorkerView, Workplace
+from rungwise.backends.base import TICK, PreparedBackend, WorkerView, Workplace, workers_option
+from rungwise.backends.children import Guard
 from rungwise.backends.hardware import cores
 from rungwise.backends.messages import Crashed, Ended, Message, Notice, Reported, Saved
 from rungwise.backends.shipping import check_function
 from rungwise.backends.worker import raise_in_thread, serve
-from rungwise.options import check_options, make_count_check, option
+from rungwise.options import check_options
 from rungwise.run import Assignment, Unwound
 
 
@@ -31,13 +31,7 @@ class Threads:
         workers: number of configurations trained at the same time; "auto": one per processor.
     """
 
-    workers: int | Literal["auto"] = option(
-        "auto",
-        text='number of configurations trained at the same time; "auto": one per processor.',
-        check=make_count_check(1, "auto"),
-        kind=int,
-        words=("auto",),
-    )
+    workers: int | Literal["auto"] = workers_option("one per processor")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -54,35 +48,39 @@ class Threads:
 class _Job(threading.Thread):
     """One job in a thread of its own; it is the channel of its run, too."""
 
-    def __init__(self, backend: ThreadBackend, assignment: Assignment, number: int) -> None:
-        super().__init__(name=f"rungwise-{number}", daemon=True)  # it must not keep the process
-        self.backend, self.assignment, self.number = backend, assignment, number
+    def __init__(self, backend: ThreadBackend, assignment: Assignment) -> None:
+        taken = {job.number for job in backend.jobs.values()}
+        self.number: int = min(set(range(backend.workers)) - taken)
+        super().__init__(
+            name=f"rungwise-{self.number}", daemon=True
+        )  # it must not keep the process
+        self.backend, self.assignment = backend, assignment
         self.job: int | None = None  # set while it can be unwound
         self.deadline: float | None = None
         self.resource, self.since = assignment.start, backend.now
         self.answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
 
     def run(self) -> None:
-        message: Message = Ended(self.assignment.job)
-        with suppress(Unwound):  # asked to leave at the very moment that it left
-            message = serve(self.backend.train, self.assignment, self, self.backend.store, self)
-        self.backend.said.put(message)
+        said: Message = Ended(self.assignment.job)
+        with suppress(Unwound):  # asked to leave just when it left
+            said = serve(self.backend.train, self.assignment, self, self.backend.store, self)
+        self.backend.messages.put(said)
 
     def report(self, resource: float, value: float, metrics: Mapping[str, float]) -> bool:
-        self._say(Reported(self.assignment.job, resource, value, tuple(metrics.items())))
+        self._send(Reported(self.assignment.job, resource, value, tuple(metrics.items())))
         self.resource = max(self.resource, resource)
         return self.answers.get()
 
     def saved(self, resource: float, size: int) -> None:
-        self._say(Saved(self.assignment.job, resource, size))
+        self._send(Saved(self.assignment.job, resource, size))
 
     def notice(self, text: str) -> None:
-        self._say(Notice(self.assignment.job, text))
+        self._send(Notice(self.assignment.job, text))
 
-    def _say(self, message: Message) -> None:
+    def _send(self, message: Message) -> None:
         if self.assignment.job not in self.backend.jobs:
             raise Unwound  # it was given up
-        self.backend.said.put(message)
+        self.backend.messages.put(message)
 
 
 class ThreadBackend:
@@ -91,16 +89,16 @@ class ThreadBackend:
     def __init__(self, train: Any, workers: int, workplace: Workplace) -> None:
         self.train, self.store, self.grace = train, workplace.store, workplace.grace
         self.workers, self.jobs = workers, dict[int, _Job]()
-        self.said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self.messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._begun, self.now = time.monotonic() - workplace.since, workplace.since
+        self._guard = Guard(workplace, lambda text: self.messages.put(Notice(None, text)))
 
     def idle(self) -> int:
         return self.workers - len(self.jobs)
 
     def start(self, assignment: Assignment) -> None:
-        number = min(set(range(self.workers)) - {job.number for job in self.jobs.values()})
-        self.jobs[assignment.job] = _Job(self, assignment, number)
-        self.jobs[assignment.job].start()
+        job = self.jobs[assignment.job] = _Job(self, assignment)
+        job.start()
 
     def answer(self, job: int, go_on: bool) -> None:  # noqa: FBT001 - the answer itself
         if job in self.jobs:
@@ -115,30 +113,30 @@ class ThreadBackend:
             found.answers.put(False)  # it may wait for one, where no exception reaches it
 
     def poll(self) -> Sequence[Message]:
-        heard: list[Message] = []
+        received: list[Message] = []
         try:
-            found = self.said.get(timeout=TICK)
+            found = self.messages.get(timeout=TICK)
             while True:
-                if found is not None and found.job in self.jobs:
-                    heard.append(found)
+                if found is not None and (found.job is None or found.job in self.jobs):
+                    received.append(found)
                     if isinstance(found, (Ended, Crashed)):
                         del self.jobs[found.job]
-                found = self.said.get_nowait()
+                found = self.messages.get_nowait()
         except queue.Empty:
             self.now = time.monotonic() - self._begun
         for job in [n for n, j in self.jobs.items() if j.deadline and self.now > j.deadline]:
             del self.jobs[job]
-            heard.append(Crashed(job, "its thread did not end when asked to"))
-        return heard
+            received.append(Crashed(job, "its thread did not end when asked to"))
+        return received
 
     def wake(self) -> None:
-        self.said.put(None)
+        self.messages.put(None)
 
     def views(self) -> Sequence[WorkerView]:
         views = [WorkerView(number, f"thread {number}") for number in range(self.workers)]
         for job in self.jobs.values():
-            given = (job.number, job.name, job.assignment, job.resource, self.now - job.since)
-            views[job.number] = WorkerView.busy(*given)
+            given = (job.name, job.assignment, job.resource, self.now - job.since)
+            views[job.number] = WorkerView.busy(job.number, *given)
         return views
 
     def close(self) -> None:
@@ -148,3 +146,4 @@ class ThreadBackend:
         self.jobs.clear()
         for job in jobs:
             job.join(max(0.0, deadline - time.monotonic()))
+        self._guard.close()

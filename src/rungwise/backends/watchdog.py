@@ -1,11 +1,11 @@
-"""A small process that outlives the tuner by a moment, to end what the tuner has started.
+"""A small process that outlives the tuner for a short time, to end what the tuner has started.
 
-When a tuner is killed it cannot stop its workers. The watchdog can: it hears of every worker's
-process group, and when the tuner's end of its pipe closes, for whatever reason, it kills them
-all. It inherits the lock of the study file, so that no other tuner resumes the study before that
-is done.
+When a tuner is killed it cannot stop its workers. The watchdog can: the tuner sends it the process
+group of every worker, and when the tuner's end of its pipe closes, for whatever reason, it kills
+them all. It inherits the lock of the study file, so that no other tuner resumes the study before
+that is done.
 
-It is run as a script and imports nothing of rungwise: it must be there in no time.
+It is run as a script and imports nothing of rungwise: it must start quickly.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import sys
 import time
 from contextlib import suppress
 
-LONGEST = 8.0
-"""Seconds that killed processes have to be gone; who waits for the lock waits longer."""
+KILL_TIMEOUT = 8.0
+"""Seconds in which killed processes must be gone; a tuner waits longer than that for the lock."""
 
 
 def main() -> None:
@@ -39,8 +39,8 @@ def main() -> None:
     for group in groups:
         with suppress(ProcessLookupError, PermissionError):  # gone already
             os.killpg(group, signal.SIGKILL)
-    # A kill is an order, not the deed: a process that frees a GPU takes its time to die.
-    deadline = time.monotonic() + LONGEST
+    # SIGKILL does not act at once: a process that frees a GPU takes a while to end.
+    deadline = time.monotonic() + KILL_TIMEOUT
     while not all(map(_gone, groups)) and time.monotonic() < deadline:
         time.sleep(0.01)
     for folder in sys.argv[1:]:
@@ -52,14 +52,14 @@ def _gone(group: int) -> bool:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):
         return True
-    # It may be dead all the same, and only nobody has taken notice (some containers never do).
+    # It may have ended and not have been reaped (in some containers no process ever does that).
     place = f"/proc/{group}"
     try:
         with open(f"{place}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             state = file.read().rpartition(")")[2].split()[0]
         return state == "Z" and len(os.listdir(f"{place}/task")) <= 1  # noqa: PTH208
     except OSError:
-        return os.path.isdir("/proc/self")  # noqa: PTH112 - reaped, if one could see it
+        return os.path.isdir("/proc/self")  # noqa: PTH112 - reaped, where /proc shows processes
 
 
 if __name__ == "__main__":

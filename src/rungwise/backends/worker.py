@@ -1,10 +1,10 @@
 """A worker: one training function, loaded once, and one job after another.
 
 It talks to the tuner over a socket in lines of JSON. Its first message from there is the setup,
-followed by the training function as so many bytes; then come assignments, ``{"start": {…}}``,
+followed by the training function as bytes; then come assignments, ``{"start": {…}}``,
 after each report ``true`` (train on) or ``false`` (enough), and ``{"leave": job}`` when a job is to
-be unwound in the middle. It answers with ``["ready"]`` or ``["unfit", reason, trace]``, and with
-the number of the job ``["started", job]``, ``["report", job, resource, value, metrics]``,
+be unwound in the middle. It sends ``["ready"]`` or ``["unfit", reason, trace]``, and with the
+number of the job ``["started", job]``, ``["report", job, resource, value, metrics]``,
 ``["saved", job, resource, bytes]``, ``["notice", job, text]``, ``["ended", job]``,
 ``["failed", job, reason, trace]``. When the tuner is gone the worker ends.
 """
@@ -38,8 +38,8 @@ Train = Callable[[dict[str, Any], Run], Any]
 UNWIND: signal.Signals = getattr(signal, "SIGUSR2", signal.SIGTERM)
 """The signal by which a job is unwound in its own process."""
 
-LOOK = 0.1
-"""Seconds between two looks for a message to leave, while a job trains."""
+LEAVE_POLL = 0.1
+"""Seconds between two checks for a message to leave, while a job trains."""
 
 
 def connect(address: str, token: str, number: int) -> socket.socket:
@@ -47,7 +47,7 @@ def connect(address: str, token: str, number: int) -> socket.socket:
 
     Args:
         address: ``"fd:7"``, a descriptor that was inherited, or ``"tcp:host:port"``.
-        token: what a tuner that listens wants to hear before anything else.
+        token: what a listening tuner expects in the first message.
         number: which slot this is.
     """
     kind, _, rest = address.partition(":")
@@ -72,31 +72,32 @@ class TunerConnection:
         self._socket = connected
         self._pending = b""
         self._owner = os.getpid()
-        self.hearing = False  # whether somebody waits for a message
+        self.receiving = False  # whether receive() waits for a message
 
     def send(self, *message: Any) -> None:
-        """Send a message; without a tuner there is nothing left to do."""
+        """Send a message; if the tuner is gone, end the worker."""
         if os.getpid() != self._owner:
-            # A child that training forked has come out of its function: it must not speak for us.
+            # A child that training forked has returned from its function: it must not send
+            # messages in the worker's name.
             os._exit(0)
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
-            _leave()
+            _exit_now()
 
-    def hear(self) -> Any:
-        """The next message, waited for."""
-        self.hearing = True
+    def receive(self) -> Any:
+        """Wait for the next message."""
+        self.receiving = True
         try:
             while b"\n" not in self._pending:
                 self._read()
         finally:
-            self.hearing = False
+            self.receiving = False
         line, _, self._pending = self._pending.partition(b"\n")
         return json.loads(line)
 
     def read_bytes(self, count: int) -> bytes:
-        """So many bytes that follow a message."""
+        """Read this many bytes that follow a message."""
         parts, missing = [self._pending], count - len(self._pending)
         while missing > 0:
             self._pending = b""
@@ -113,11 +114,14 @@ class TunerConnection:
         except OSError:
             read = b""
         if not read:
-            _leave()
+            _exit_now()
         self._pending += read
 
     def is_asked_to_leave(self, job: int) -> bool:
-        """Whether a message to leave waits, without taking it; ends when the tuner is gone."""
+        """Whether a message to leave waits, without taking it.
+
+        If the tuner is gone, end the worker.
+        """
         wanted = json.dumps({"leave": job}).encode() + b"\n"
         if wanted in self._pending:  # it came together with an answer
             return True
@@ -128,20 +132,20 @@ class TunerConnection:
         except OSError:
             seen = b""
         if not seen:
-            _leave()
+            _exit_now()
         return wanted in self._pending + seen
 
 
 class JobChannel:
-    """How the run of one job talks to the tuner; once the job has ended nothing gets through.
+    """How the run of one job talks to the tuner; once the job has ended nothing is sent.
 
     Args:
-        line: the socket.
+        connection: the connection to the tuner.
         job: the number of the job, which every message carries.
     """
 
-    def __init__(self, line: TunerConnection, job: int) -> None:
-        self._line = line
+    def __init__(self, connection: TunerConnection, job: int) -> None:
+        self._connection = connection
         self._job = job
         self.open = True
 
@@ -149,7 +153,7 @@ class JobChannel:
         """Send a report, and wait until it is in the log."""
         self._send("report", resource, value, metrics)
         while True:
-            answer = self._line.hear()
+            answer = self._connection.receive()
             if isinstance(answer, bool):
                 return answer
             if answer == {"leave": self._job}:
@@ -166,46 +170,54 @@ class JobChannel:
     def _send(self, kind: str, *rest: Any) -> None:
         if not self.open:
             raise Unwound  # a thread that has outlived its job
-        self._line.send(kind, self._job, *rest)
+        self._connection.send(kind, self._job, *rest)
 
 
-class Stopper:
+class JobUnwinder:
     """Turns a message to leave into :class:`Unwound` in the thread that trains.
 
-    Where signals can be sent (on this machine) one comes with the message, and it acts at once.
-    Elsewhere a thread looks for the message. The signal is not SIGTERM: children that training
-    forks inherit handlers, and process pools end their children by SIGTERM.
+    Where signals can be sent (on this machine) one comes with the message, and the job is unwound
+    at once. Elsewhere a thread polls for the message. The signal is not SIGTERM: children that
+    training forks inherit handlers, and process pools end their children by SIGTERM.
 
     Args:
-        line: the socket.
+        connection: the connection to the tuner.
     """
 
-    def __init__(self, line: TunerConnection) -> None:
-        self._line = line
+    def __init__(self, connection: TunerConnection) -> None:
+        self._connection = connection
         self._thread = threading.get_ident()
         self._signals = threading.current_thread() is threading.main_thread()
         self.job: int | None = None  # the job that can be unwound
-        self.listen()
+        self._meant: int | None = None  # the job that the watching thread has sent its signal for
+        self.install_handler()
         threading.Thread(target=self._watch, name="rungwise-leave", daemon=True).start()
 
-    def listen(self) -> None:
-        """Take the signal, whoever has taken it since."""
+    def install_handler(self) -> None:
+        """Handle the signal, even if training has installed a handler of its own since."""
         if self._signals:
-            signal.signal(UNWIND, self._stop)
+            signal.signal(UNWIND, self._unwind)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self.job is not None:  # else the job it was meant for has left
+    def _unwind(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        meant, self._meant = self._meant, None
+        # Else the job it was meant for has left; the next one may have begun.
+        if self.job is not None and meant in (None, self.job):
             self.job = None
             raise Unwound
 
     def _watch(self) -> None:
         while True:
-            time.sleep(LOOK)
+            time.sleep(LEAVE_POLL)
             job = self.job
-            if job is None or self._line.hearing or not self._line.is_asked_to_leave(job):
+            if (
+                job is None
+                or self._connection.receiving
+                or not self._connection.is_asked_to_leave(job)
+            ):
                 continue
             if self._signals:
+                self._meant = job
                 signal.pthread_kill(self._thread, UNWIND)
             elif self.job == job:
                 self.job = None
@@ -217,15 +229,15 @@ def raise_in_thread(thread: int, kind: type[BaseException]) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
 
 
-class Surroundings:
-    """What a job may leave behind changed, and the next one is to find as it was."""
+class ProcessState:
+    """The working folder and the outputs: a job may change them, the next one gets them back."""
 
     def __init__(self) -> None:
         self._place = Path.cwd()
         self._outputs = {"stdout": (1, os.dup(1)), "stderr": (2, os.dup(2))}
 
     def restore(self) -> None:
-        """The working folder, and outputs that are open."""
+        """Change back to the working folder, and reopen outputs that were closed."""
         with suppress(OSError):
             os.chdir(self._place)
         for name, (descriptor, kept) in self._outputs.items():
@@ -247,33 +259,33 @@ def main(address: str, token: str, number: int) -> None:
         token: what shows the tuner that this is its worker.
         number: which slot this is.
     """
-    line = TunerConnection(connect(address, token, number))
-    train, store = _prepare(line)
-    stopper = Stopper(line)
-    surroundings = Surroundings()
-    line.send("ready")
+    connection = TunerConnection(connect(address, token, number))
+    train, store = _prepare(connection)
+    unwinder = JobUnwinder(connection)
+    state = ProcessState()
+    connection.send("ready")
     while True:
-        order = line.hear()
-        if not isinstance(order, dict) or "start" not in order:
-            continue  # an answer, or a message to leave, for a job that has left meanwhile
-        assignment = Assignment(**order["start"])
-        line.send("started", assignment.job)  # from now on what happens may be the job's doing
-        surroundings.restore()
-        stopper.listen()
-        channel = JobChannel(line, assignment.job)
-        outcome = serve(train, assignment, channel, store, stopper)
+        message = connection.receive()
+        if not isinstance(message, dict) or "start" not in message:
+            continue  # an answer, or a message to leave, for a job that has left since
+        assignment = Assignment(**message["start"])
+        connection.send("started", assignment.job)  # from now on a crash may be the job's fault
+        state.restore()
+        unwinder.install_handler()
+        channel = JobChannel(connection, assignment.job)
+        outcome = serve(train, assignment, channel, store, unwinder)
         channel.open = False
         _flush()
         if isinstance(outcome, Crashed):
-            line.send("failed", outcome.job, outcome.reason, outcome.trace)
+            connection.send("failed", outcome.job, outcome.reason, outcome.trace)
         else:
-            line.send("ended", outcome.job)
+            connection.send("ended", outcome.job)
 
 
-def _prepare(line: TunerConnection) -> tuple[Train, CheckpointStore]:
-    """Load the training function; a worker that cannot is of no use, and says why."""
-    setup = line.hear()
-    payload = line.read_bytes(setup["function"])
+def _prepare(connection: TunerConnection) -> tuple[Train, CheckpointStore]:
+    """Load the training function; a worker that cannot load it says why and ends."""
+    setup = connection.receive()
+    payload = connection.read_bytes(setup["function"])
     try:
         with suppress(FileNotFoundError):  # another machine may not have it
             os.chdir(setup["cwd"])
@@ -283,8 +295,8 @@ def _prepare(line: TunerConnection) -> tuple[Train, CheckpointStore]:
         _complete_module(train)
         store = store_from_json(setup["store"])
     except BaseException as error:  # noqa: BLE001 - whatever the user's modules raise
-        line.send("unfit", describe(error), traceback.format_exc())
-        _leave()
+        connection.send("unfit", describe(error), traceback.format_exc())
+        _exit_now()
     return train, store
 
 
@@ -292,7 +304,7 @@ def _complete_module(train: Any) -> None:
     """Put what came with a function into the module it came from.
 
     A function of a script comes whole, with the classes it uses; these say that they belong to
-    ``__main__``, and whoever pickles one of their objects looks for them there.
+    ``__main__``, and pickling one of their objects looks for them there.
     """
     while hasattr(train, "func"):  # functools.partial
         train = train.func
@@ -302,13 +314,13 @@ def _complete_module(train: Any) -> None:
     if values is None or name is None:
         return
     module = _module(name)
-    if vars(module) is not values:  # else it was imported, and has all
+    if vars(module) is not values:  # else it was imported, and is complete
         own = {key: value for key, value in values.items() if not key.startswith("__")}
         vars(module).update(own, **{function.__name__: function} if function is train else {})
 
 
 def _module(name: str) -> ModuleType:
-    """The module of a name, made up where there is none, in packages that are there or made up."""
+    """The module of a name; an empty one is created where there is none, and so are packages."""
     if name not in sys.modules:
         parent = name.rpartition(".")[0]
         if parent:
@@ -320,8 +332,8 @@ def _module(name: str) -> ModuleType:
     return sys.modules[name]
 
 
-class Stoppable(Protocol):
-    """What unwinds the job that it names."""
+class Unwinder(Protocol):
+    """Unwinds the job that it names."""
 
     job: int | None
 
@@ -331,36 +343,39 @@ def serve(
     assignment: Assignment,
     channel: Channel,
     store: CheckpointStore,
-    stopper: Stoppable,
+    unwinder: Unwinder,
 ) -> Ended | Crashed:
-    """Do a job; how it ended.
+    """Run a job to its end.
 
     Args:
         train: the training function.
         assignment: the job.
         channel: how its run talks to the tuner.
         store: where its checkpoints are.
-        stopper: unwinds the job that its attribute ``job`` names.
+        unwinder: unwinds the job that its attribute ``job`` names.
+
+    Returns:
+        How it ended.
     """
     job = assignment.job
     try:
         run = Run(assignment, channel, store)
-        stopper.job = assignment.job
+        unwinder.job = assignment.job
         train(dict(assignment.config), run)
-        stopper.job = None
+        unwinder.job = None
         if not run.reported and assignment.phase == "tune":
             return Crashed(job, f"the function returned without a report of {run.metric!r}")
     except Unwound:
         return Ended(job)
     except BaseException as error:  # noqa: BLE001 - whatever training raises is the trial's own
-        stopper.job = None
+        unwinder.job = None
         trace = "".join(traceback.format_exception(error))
         reason = describe(error)
         del error
-        gc.collect()  # what the traceback held on to, models on a GPU for example
+        gc.collect()  # what the traceback kept alive, models on a GPU for example
         return Crashed(job, reason, trace)
     finally:
-        stopper.job = None
+        unwinder.job = None
     return Ended(job)
 
 
@@ -373,8 +388,8 @@ def describe(error: BaseException) -> str:
     return f"{name}: {first}" if first else name
 
 
-def _leave() -> Any:
-    """End without ceremony: nothing of a user's may hold the process back."""
+def _exit_now() -> Any:
+    """End at once: no exit handler or thread of the user's may keep the process alive."""
     _flush()
     os._exit(0)
 

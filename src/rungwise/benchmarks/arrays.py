@@ -52,17 +52,17 @@ class Arrays:
                 raise TableError(name, Words(f"of length {len(items)}"), rule)
 
     def check(self, card: Card) -> None:
-        """See that a card is the card of these arrays."""
+        """Check that a card is the card of these arrays."""
         seeds, rows, resources = self.values.shape
         if len(card.seeds) != seeds:
             rule = f"the curves are of {seeds}"
             raise TableError("seeds of the card", Words(f"{len(card.seeds)} numbers"), rule)
-        for name, told, found in (
+        for name, said, found in (
             ("rows", card.rows, rows),
             ("resources", card.resources, resources),
         ):
-            if told != found:
-                raise TableError(f"{name} of the card", told, f"the curves have {found}")
+            if said != found:
+                raise TableError(f"{name} of the card", said, f"the curves have {found}")
 
 
 def clean(
@@ -74,12 +74,12 @@ def clean(
     configs: Any = None,
     names: Any = None,
 ) -> Arrays:
-    """Arrays from what a person gives."""
+    """Arrays from the arguments of a caller."""
     space = card.search_space()
     curves = _numbers("values", values)
     times = _numbers("seconds", seconds)
     check_seconds(times)
-    told = None if configs is None else valid(space, _listed("configs", configs))
+    checked = None if configs is None else valid(space, _listed("configs", configs))
     called = None if names is None else _listed("names", names)
     if called is not None and not all(isinstance(name, str) for name in called):
         raise TableError("names", names, "each must be text")
@@ -87,13 +87,13 @@ def clean(
         Numbers(curves),
         Numbers(times),
         None if final is None else Numbers(_numbers("final", final)),
-        told,
+        checked,
         called,
     )
 
 
 def check_seconds(times: NDArray[np.float64]) -> None:
-    """See that times are times."""
+    """Check that times are finite and not negative."""
     wrong = ~(np.isfinite(times) & (times >= 0))
     if wrong.any():
         rule = "every unit of resource must take a finite, non-negative time"
@@ -119,7 +119,7 @@ def _numbers(name: str, given: Any) -> NDArray[np.float64]:
 
 def _listed(name: str, given: Any) -> tuple[Any, ...]:
     if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
-        raise TableError(name, given, "it must be a sequence, one item a row")
+        raise TableError(name, given, "it must be a sequence, one item per row")
     return tuple(given.tolist() if isinstance(given, np.ndarray) else given)
 
 

@@ -32,7 +32,7 @@ class Benchmark:
         goal: whether the metric is minimised or maximised.
         rows: how many configurations there are.
         resources: how many values a curve has at most.
-        seeds: how often each was trained; a ``seed`` below is a number from 0 on.
+        seeds: how often each was trained; a ``seed`` below is a number from 0 to ``seeds - 1``.
         space: the search space, None if there is none.
         configs: the configuration of each row, None if unknown.
         names: a name for each row, None if there are none.
@@ -101,9 +101,9 @@ class Benchmark:
         """The curves of a seed as a table to simulate on.
 
         Args:
-            seed: which of the training runs, from 0 on.
-            nearest: whether any configuration of the space may be asked, and is answered by the
-                nearest recorded one.
+            seed: which of the training runs, counted from 0.
+            nearest: whether any configuration of the space may be asked for, and is answered by
+                the nearest recorded one.
             resources: how many of the resources, from the first on; or which ones, ascending, to
                 make coarser curves (``range(4, 201, 4)`` makes four units one). All by default.
         """
@@ -141,7 +141,9 @@ class Benchmark:
         else:
             kept = [whole("resources", resource, at_least=1) for resource in resources]
         if not kept or any(after <= before for before, after in pairwise(kept)):
-            raise TableError("resources", resources, "they must ascend, and be one at least")
+            raise TableError(
+                "resources", resources, "at least one is required, and they must ascend"
+            )
         if kept[-1] > self.resources:
             raise TableError("resources", kept[-1], f"the curves end at {self.resources}")
         return kept

@@ -16,8 +16,8 @@ from rungwise.errors import TableError
 from rungwise.space import Space
 from rungwise.validation import Goal, parse_goal, set_frozen, whole
 
-FORMAT = 1
-"""The version of the pair of files; a reader refuses newer ones."""
+FORMAT = 2
+"""The version of the pair of files; a reader refuses others."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -60,7 +60,7 @@ class Card:
         citation: what to cite.
         created: the day it was made, as ``YYYY-MM-DD``; empty where unknown.
         details: anything else about how it was made.
-        checks: figures that tell whether the data is sound.
+        checks: figures that show whether the data is sound.
         space: the document of the search space (``Space.to_json``), None if there is none.
         encoding: how each array is written.
         sha256: the checksum of the ``.npz`` file.
@@ -123,9 +123,12 @@ class Card:
             raise TableError("card", document, "it must be a JSON object")
         version = document.get("format")
         if type(version) is not int or version < 1:
-            raise TableError("format of the card", version, "it must be a whole number from 1 on")
-        if version > FORMAT:
-            rule = f"this version of rungwise reads formats up to {FORMAT}: update it"
+            raise TableError("format of the card", version, "it must be a whole number, at least 1")
+        if version != FORMAT:
+            advice = "update it"
+            if version < FORMAT:
+                advice = "convert the source again, or write the benchmark again with store.write"
+            rule = f"this version of rungwise reads format {FORMAT}: {advice}"
             raise TableError("format of the card", version, rule)
         known = [entry.name for entry in fields(cls)]
         missing = [name for name in known if name not in document]
@@ -181,7 +184,7 @@ def _space(space: Any) -> Mapping[str, Any] | None:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A copy in plain JSON values, so that no one else can change it."""
+    """A copy in plain JSON values, so that a caller cannot change it."""
     rule = "it must be a JSON object without NaN and infinity"
     if not isinstance(value, Mapping):
         raise TableError(f"{name} of the card", value, rule)

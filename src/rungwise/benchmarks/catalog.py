@@ -1,4 +1,4 @@
-"""The benchmarks at hand: those of the package, and those in the data folder."""
+"""The installed benchmarks: those of the package, and those in the data folder."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _cards(folder: Path) -> list[Path]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of the benchmarks at hand."""
+    """The names of the installed benchmarks."""
     return tuple(dict.fromkeys(place.name for place in places()))
 
 
@@ -98,9 +98,9 @@ def _only(name: str, everywhere: tuple[Place, ...]) -> Place:
     if not found:
         listed = ", ".join(dict.fromkeys(place.name for place in everywhere)) or "none"
         rule = (
-            f"installed are: {listed}. More can be had with `rungwise benchmark fetch` or "
-            f"`rungwise benchmark convert`, or lie in another folder than {data_folder()} "
-            f"({VARIABLE})"
+            f"installed are: {listed}. Get more with `rungwise benchmark fetch` or "
+            f"`rungwise benchmark convert`; if they are in another folder than {data_folder()}, "
+            f"set {VARIABLE}"
         )
         raise TableError("benchmark", name, rule)
     return found[0]
@@ -116,7 +116,7 @@ def load(name: str) -> Benchmark:
 
 
 def cards() -> dict[str, Card]:
-    """The data card of every benchmark at hand."""
+    """The data card of every installed benchmark."""
     everywhere = places()
     alone = [_only(place.name, everywhere) for place in everywhere]
     return {place.name: store.read_card(place.folder, place.name) for place in alone}

@@ -1,9 +1,7 @@
-"""Arrays as bytes that compress well, and back.
+"""Numbers as they are stored: 32-bit floats, or 16-bit counts of a quantum, and back.
 
-A learning curve changes little from one resource to the next, so what is stored is the change (of
-whole numbers, modulo their width), folded so that small changes of either sign are small numbers
-(0, −1, 1, −2, … become 0, 1, 2, 3, …), and all low bytes together, then all high ones. Measured on
-curves of real training, this saves a third over the plain array.
+An accuracy over 10,000 images is a whole number of ten-thousandths. Stored as such, the recorded
+tables take 3.7 MB instead of 4.6 MB as 32-bit floats, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -26,14 +24,13 @@ NAN, PLUS, MINUS = 65535, 65534, 65533
 LARGEST = MINUS - 1
 """The largest count that stands for a number."""
 
-
 FURTHEST = 2**53
 """The furthest offset: beyond, not every whole number is a float."""
 
+_DTYPES = {"float32": np.dtype("<f4"), "uint16": np.dtype("<u2")}
 
-def encode(
-    name: str, values: Floats, quantum: float | None, *, delta: bool
-) -> tuple[Stored, dict[str, Any]]:
+
+def encode(name: str, values: Floats, quantum: float | None) -> tuple[Stored, dict[str, Any]]:
     """The array to store for values, and how to read it.
 
     Args:
@@ -41,35 +38,30 @@ def encode(
         values: the numbers; NaN and infinity are legal.
         quantum: values are multiples of this, or near enough: they are stored as counts of it.
             Without it they are stored as float32.
-        delta: whether neighbours on the last axis are alike, so that their difference is stored.
     """
-    form: dict[str, Any] = {"shape": list(values.shape), "delta": delta}
-    values = np.atleast_1d(values)
     if quantum is None:
         with np.errstate(over="ignore"):
-            single = values.astype("<f4")
+            single = np.asarray(values, "<f4", order="C")
         lost = np.isfinite(values) & ~np.isfinite(single)
         if lost.any():
-            raise TableError(name, float(values[lost][0]), "it must fit into a 32-bit float")
-        return _packed(single.view("<u4"), delta=delta), {"dtype": "float32", **form}
+            raise TableError(
+                name, float(values[lost].ravel()[0]), "it must fit into a 32-bit float"
+            )
+        return single, {"dtype": "float32"}
     quantum = real(f"quantum of {name}", quantum, at_least=0)
     if quantum == 0:
         raise TableError(f"quantum of {name}", quantum, "it must be positive")
-    counts, offset = _counts(name, values, quantum)
-    scaling = {"dtype": "uint16", "scale": quantum, "offset": offset, "missing": NAN}
-    return _packed(counts, delta=delta), {**scaling, **form}
+    counts, offset = _count(name, values, quantum)
+    return counts, {"dtype": "uint16", "scale": quantum, "offset": offset, "missing": NAN}
 
 
 def decode(name: str, stored: Stored, form: Any) -> Numbers:
     """The numbers of an array that :func:`encode` made; the form is not trusted."""
-    shape = _checked(name, form)
-    width, dtype = (4, "<u4") if form["dtype"] == "float32" else (2, "<u2")
-    expected = (width, *(shape or (1,)))
-    if stored.dtype != np.uint8 or stored.shape != expected:
+    _check_form(f"encoding of {name}", form)
+    if stored.dtype != _DTYPES[form["dtype"]]:
         found = Words(f"of {stored.dtype} {stored.shape}")
-        raise TableError(name, found, f"its card says uint8 {expected}")
-    decoded = _unpacked(stored, dtype, delta=form["delta"]).reshape(shape)
-    return Numbers(decoded.view("<f4") if width == 4 else decoded, form)
+        raise TableError(name, found, f"its card says {form['dtype']}")
+    return Numbers(stored, form)
 
 
 class Numbers:
@@ -103,26 +95,19 @@ class Numbers:
         return values
 
 
-def _checked(name: str, form: Any) -> tuple[int, ...]:
-    """The shape that a form tells, once the form is known to be sound."""
-    place = f"encoding of {name}"
+def _check_form(place: str, form: Any) -> None:
+    """See that a form is sound."""
     if not isinstance(form, Mapping) or form.get("dtype") not in ("float32", "uint16"):
         raise TableError(place, form, "its dtype must be 'float32' or 'uint16'")
-    shape = form.get("shape")
-    if not isinstance(shape, list) or any(type(size) is not int or size < 1 for size in shape):
-        raise TableError(place, form, "its shape must be a list of whole numbers from 1 on")
-    if type(form.get("delta")) is not bool:
-        raise TableError(place, form, "its delta must be true or false")
     if form["dtype"] == "uint16":
         offset = form.get("offset")
         if form.get("missing") != NAN or type(offset) is not int or abs(offset) > FURTHEST:
             raise TableError(place, form, f"it must have an offset, and missing = {NAN}")
         if real(f"scale in the {place}", form.get("scale")) <= 0:
             raise TableError(place, form, "its scale must be positive")
-    return tuple(shape)
 
 
-def _counts(name: str, values: Floats, quantum: float) -> tuple[Stored, int]:
+def _count(name: str, values: Floats, quantum: float) -> tuple[Stored, int]:
     finite = np.isfinite(values)
     with np.errstate(over="ignore", invalid="ignore"):
         raw = np.rint(values / quantum)
@@ -141,25 +126,3 @@ def _counts(name: str, values: Floats, quantum: float) -> tuple[Stored, int]:
     counts[values == np.inf] = PLUS
     counts[values == -np.inf] = MINUS
     return counts, int(offset)
-
-
-def _packed(numbers: Stored, *, delta: bool) -> Stored:
-    """Numbers in planes of bytes: uint8 [bytes, …]."""
-    whole = _folded(numbers) if delta else numbers
-    split = np.ascontiguousarray(whole).view(np.uint8).reshape(*numbers.shape, numbers.itemsize)
-    return np.ascontiguousarray(np.moveaxis(split, -1, 0))
-
-
-def _unpacked(planes: Stored, dtype: str, *, delta: bool) -> Stored:
-    whole = np.ascontiguousarray(np.moveaxis(planes, 0, -1)).view(dtype)[..., 0]
-    if not delta:
-        return whole
-    return np.cumsum((whole >> 1) ^ (0 - (whole & 1)), axis=-1, dtype=dtype)
-
-
-def _folded(numbers: Stored) -> Stored:
-    """Differences along the last axis, without their sign."""
-    changes = numbers.copy()
-    changes[..., 1:] -= numbers[..., :-1]  # unsigned: modulo the width
-    top = 8 * numbers.itemsize - 1
-    return ((changes << 1) ^ (0 - (changes >> top))).astype(numbers.dtype)

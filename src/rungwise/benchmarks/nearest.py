@@ -16,7 +16,7 @@ from rungwise.space import Space
 from rungwise.space.domains import is_unordered
 
 PAIRS = 2**20
-"""How many distances are held at a time: 8 MiB of them."""
+"""How many distances are in memory at a time: 8 MiB of them."""
 
 
 class Nearest:

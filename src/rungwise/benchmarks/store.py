@@ -2,11 +2,11 @@
 
 ::
 
-    values        [seeds, rows, resources]   the learning curves, see encoding.py
-    seconds       (), [rows], [seeds, rows] or [seeds, rows, resources]
-    final         [seeds, rows]              what is reported after full training; optional
-    config/NAME   [rows]                     the configurations, see columns.py; optional
-    names         a JSON list of texts       a name for each row; optional
+    values    [seeds, rows, resources]   the learning curves, see encoding.py
+    seconds   (), [rows], [seeds, rows] or [seeds, rows, resources]
+    final     [seeds, rows]              what is reported after full training; optional
+    configs   a JSON list of objects     the configuration of each row; optional
+    names     a JSON list of texts       a name for each row; optional
 
 The arrays are those of any ``.npz`` file (``np.load`` reads them), the same arguments give the same
 bytes, nothing is pickled, and a file appears whole or not at all.
@@ -28,7 +28,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from rungwise.benchmarks import archive, columns, encoding
+from rungwise.benchmarks import encoding, json_arrays, npz
 from rungwise.benchmarks.arrays import Arrays, check_seconds, clean, valid
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card, check_name
@@ -39,7 +39,7 @@ ATTEMPTS, PAUSE = 3, 0.02
 """How often, after how many seconds, a pair of files is read that does not fit together."""
 
 STALE = 3600
-"""After so many seconds no one is still writing a file."""
+"""After so many seconds no process is still writing a file."""
 
 CARD_LIMIT = 16 * 2**20
 """The most bytes of a card."""
@@ -60,7 +60,7 @@ def write(
     """Write a benchmark; gives the path of its ``.npz`` file.
 
     Args:
-        folder: where to; it is made if there is none.
+        folder: where to; it is created if it does not exist.
         card: what is known about it; rows, resources, encoding and checksum are filled in.
         values: the curves [seeds, rows, resources], NaN where a run ended early or diverged.
         seconds: how long a unit of resource takes: one number, [rows], [seeds, rows] or [seeds,
@@ -75,7 +75,7 @@ def write(
     must_be("card", card, Card, "a rungwise.benchmarks.Card")
     arrays = clean(card, values=values, seconds=seconds, final=final, configs=configs, names=names)
     stored, forms = _encoded(arrays, {"values": quantum, "final": final_quantum})
-    content = archive.pack(stored)
+    content = npz.pack_arrays(stored)
     _, rows, resources = arrays.values.shape
     card = replace(
         card,
@@ -85,11 +85,11 @@ def write(
         sha256=hashlib.sha256(content).hexdigest(),
     )
     arrays.check(card)
-    told = card.to_bytes()
+    document = card.to_bytes()
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
     path = where / f"{card.name}.npz"
-    _put({path: content, path.with_suffix(".json"): told})
+    _put({path: content, path.with_suffix(".json"): document})
     return path
 
 
@@ -98,7 +98,7 @@ def read(folder: str | PathLike[str], name: str) -> Benchmark:
     path = Path(folder) / f"{check_name(name)}.npz"
     for attempt in range(ATTEMPTS):
         card = read_card(folder, name)
-        content = archive.content(path, archive.LIMIT)
+        content = npz.read_file(path, npz.LIMIT)
         found = hashlib.sha256(content).hexdigest()
         if found == card.sha256:
             break
@@ -108,7 +108,7 @@ def read(folder: str | PathLike[str], name: str) -> Benchmark:
         what = Words(f"a file of {len(content):,} bytes with the SHA-256 {found}")
         rule = f"{name}.json says {card.sha256}: it is damaged, or of another version"
         raise TableError(str(path), what, rule)
-    stored = archive.unpack(path, content)
+    stored = npz.unpack_arrays(path, content)
     try:
         return Benchmark(card, _decoded(card, stored))
     except InvalidArgumentError as error:
@@ -118,7 +118,7 @@ def read(folder: str | PathLike[str], name: str) -> Benchmark:
 def read_card(folder: str | PathLike[str], name: str) -> Card:
     """Read the card of a benchmark."""
     path = Path(folder) / f"{check_name(name)}.json"
-    text = archive.content(path, CARD_LIMIT)
+    text = npz.read_file(path, CARD_LIMIT)
     try:
         card = Card.from_json(json.loads(text.decode()))
     except InvalidArgumentError as error:
@@ -140,45 +140,42 @@ def _encoded(
     for name in ("values", "seconds", "final"):
         array = getattr(arrays, name)
         if array is not None:
-            curves = len(array.shape) == 3
-            stored[name], forms[name] = encoding.encode(
-                name, array[...], quanta.get(name), delta=curves
-            )
+            stored[name], forms[name] = encoding.encode(name, array[...], quanta.get(name))
     if arrays.configs is not None:
-        stored |= columns.write(arrays.configs)
+        stored["configs"] = json_arrays.pack_configs(arrays.configs)
     if arrays.names is not None:
-        stored["names"] = columns.text(list(arrays.names))
+        stored["names"] = json_arrays.pack_json("names", list(arrays.names))
     return stored, forms
 
 
 def _decoded(card: Card, stored: Mapping[str, NDArray[Any]]) -> Arrays:
     """The arrays behind what is stored."""
-    forms, known = card.encoding, ("values", "seconds", "final", "names")
     for name in ("values", "seconds"):
         if name not in stored:
             raise TableError("file", sorted(stored), f"it must have an array {name!r}")
     for name in stored:
-        if name not in known and not name.startswith(("config/", "options/", "absent/")):
+        if name not in ("values", "seconds", "final", "configs", "names"):
             raise TableError("file", name, "no such array belongs in a benchmark")
     numbers = {
-        name: encoding.decode(name, stored[name], forms.get(name))
+        name: encoding.decode(name, stored[name], card.encoding.get(name))
         for name in ("values", "seconds", "final")
         if name in stored
     }
     found = Arrays(numbers["values"], numbers["seconds"], numbers.get("final"))
     found.check(card)  # before its number of rows is relied on
     check_seconds(found.seconds[...])
-    configured = any(name.startswith("config/") for name in stored)
-    configs = columns.read(stored, card.rows) if configured else None
-    if configs is not None:
-        configs = valid(card.search_space(), configs)
+    configs = None
+    if "configs" in stored:
+        configs = valid(
+            card.search_space(), json_arrays.unpack_configs(stored["configs"], card.rows)
+        )
     return replace(found, configs=configs, names=_names(stored.get("names")))
 
 
 def _names(stored: NDArray[Any] | None) -> tuple[str, ...] | None:
     if stored is None:
         return None
-    names = columns.document("names", stored)
+    names = json_arrays.unpack_json("names", stored)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise TableError("names", names, "it must be a list of texts")
     return tuple(names)
@@ -186,8 +183,8 @@ def _names(stored: NDArray[Any] | None) -> tuple[str, ...] | None:
 
 def _placed(path: Path, error: InvalidArgumentError) -> TableError:
     """An error with the file that it is in."""
-    told = Words(f"a file whose {error.argument} is {error.value!r}")
-    return TableError(str(path), told, error.rule)
+    found = Words(f"a file whose {error.argument} is {error.value!r}")
+    return TableError(str(path), found, error.rule)
 
 
 def _put(files: Mapping[Path, bytes]) -> None:

@@ -27,8 +27,8 @@ class Table:
     Args:
         values: ``values[row, e - 1]`` is the metric of a row after resource e. Rows may be ragged
             or padded with NaN (runs that diverged); infinite values are legal as well.
-        seconds: how long a unit of resource takes: one number, one a row, or one a row and
-            resource; 1 by default, so that time counts resource.
+        seconds: how long a unit of resource takes: one number, one per row, or one per row
+            and resource; 1 by default, so that time counts resource.
         goal: whether the metric is minimised or maximised.
         configs: the configuration of each row.
         space: the search space they come from.
@@ -89,13 +89,13 @@ class Table:
             raise TableError("configs", None, "rows are found by the configurations of the table")
         asked = configs if self.space is None else [self.space.validate(one) for one in configs]
         found = [self._known.get(_key(config)) for config in asked]
-        strange = [config for config, row in zip(asked, found, strict=True) if row is None]
-        if not strange:
+        unknown = [config for config, row in zip(asked, found, strict=True) if row is None]
+        if not unknown:
             return [row for row in found if row is not None]
         if not self.nearest:
             rule = "it must be one of the table's configurations, or nearest must be on"
-            raise TableError("config", strange[0], rule)
-        others = iter(self._surrogate.rows(strange).tolist())
+            raise TableError("config", unknown[0], rule)
+        others = iter(self._surrogate.rows(unknown).tolist())
         return [next(others) if row is None else row for row in found]
 
     @cached_property
@@ -119,7 +119,7 @@ class Table:
 
     def _per_row(self, name: str, items: Any) -> tuple[Any, ...]:
         if not isinstance(items, Sequence) or isinstance(items, str):
-            raise TableError(name, items, "it must be a sequence, one item a row")
+            raise TableError(name, items, "it must be a sequence, one item per row")
         if len(items) != self.rows:
             raise TableError(
                 name,
@@ -151,7 +151,7 @@ class Table:
 
         Args:
             path: the file; it holds an array [rows, resources] or [tables, rows, resources], and
-                maybe ``seconds`` and ``goal``.
+                optionally ``seconds`` and ``goal``.
             key: the name of the array in the file.
             index: which table of a three-dimensional array.
             columns: which columns are resources 1, 2, …; all by default.
@@ -167,7 +167,7 @@ class Table:
             tables = len(values)
             if index is None or not 0 <= index < tables:
                 raise TableError(
-                    "index", index, f"{key} holds {tables} tables: choose one from 0 on"
+                    "index", index, f"{key} holds {tables} tables: choose one, counted from 0"
                 )
             values = values[index]
             # Seconds may be given for each table, or once for all.
@@ -189,7 +189,7 @@ class Table:
 
 
 def _key(config: Mapping[str, Any]) -> str:
-    """What tells configurations apart, with the types of their values."""
+    """A text that differs where configurations do, also in the types of values."""
     rule = "it must be a dict of str, bool, None and finite numbers"
     if not isinstance(config, Mapping):
         raise TableError("config", config, rule)
@@ -208,7 +208,7 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
                 raise TableError("path", str(path), "it must be an .npz file with named arrays")
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
-        raise TableError("path", str(path), "there must be such a file") from None
+        raise TableError("path", str(path), "the file must exist") from None
     except (OSError, ValueError, EOFError, BadZipFile) as error:
         if isinstance(error, TableError):
             raise
@@ -239,7 +239,7 @@ def _clean_values(values: Any) -> Floats:
         raise TableError("values", Words(f"of shape {array.shape}"), shape_rule)
     if not np.isfinite(array).any():
         raise TableError(
-            "values", Words(f"of shape {array.shape}"), "one value at least must be finite"
+            "values", Words(f"of shape {array.shape}"), "at least one value must be finite"
         )
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""``rungwise benchmark list|info|convert|fetch``: the tables of learning curves at hand."""
+"""``rungwise benchmark list|info|convert|fetch``: tables of learning curves."""
 
 from __future__ import annotations
 
@@ -15,43 +15,47 @@ from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.catalog import Place
 from rungwise.cli.benchmark_get import convert, fetch
+from rungwise.cli.commands import Command, Group, make_app
 from rungwise.cli.console import grid, out
 from rungwise.cli.summary import as_line, line, lines
 from rungwise.errors import RungwiseError
 from rungwise.formatting import format_bytes, format_count, format_value
 
-app = typer.Typer(
+app = make_app(
     name="benchmark",
+    cls=Group,
     help=(
-        "Tables of learning curves: those of the package, and public ones.\n\n"
+        "Manage tables of learning curves: those of the package, and public ones.\n\n"
         "Start with `rungwise benchmark list`."
     ),
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    add_completion=False,
 )
 
-Name = Annotated[str, typer.Argument(help="Which benchmark; `rungwise benchmark list` has them.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as a line of JSON.")]
+Name = Annotated[str, typer.Argument(help="Name of a benchmark, see `rungwise benchmark list`.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
 
 QUANTILES = (0, 5, 25, 50, 75, 95, 100)
 """The percentiles of the final values that are shown."""
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_benchmarks(
     each: Annotated[
-        bool, typer.Option("--all", help="A line for each, also of a family of many data sets.")
+        bool,
+        typer.Option(
+            "--all", help="Print one line per benchmark, also for families of many data sets."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The benchmarks at hand, and the public ones that can be had."""
+    """List installed benchmarks, and public ones that can be downloaded."""
     from rungwise.lab import sources  # noqa: PLC0415 - it brings in the network
 
     here = [_entry(place) for place in catalog.places()]
     names = catalog.names()
-    there = [_told(source) for source in sources.KNOWN if not _is_here(source.name, names)]
+    there = [
+        _source_to_json(source) for source in sources.KNOWN if not _is_here(source.name, names)
+    ]
     folder = str(catalog.data_folder())
     if as_json:
         typer.echo(as_line({"benchmarks": here, "available": there, "data_folder": folder}))
@@ -66,9 +70,9 @@ def list_benchmarks(
     console.print(f"The data folder is {line(folder)}.", soft_wrap=True)
 
 
-@app.command()
+@app.command(cls=Command)
 def info(name: Name, as_json: AsJson = False) -> None:
-    """What is known about a benchmark: its data card, its space, and how good its rows are."""
+    """Show a benchmark: its data card, its search space, and how good its rows are."""
     place = catalog.find(name)
     benchmark = store.read(place.folder, name)
     quantiles = _quantiles(benchmark)
@@ -91,12 +95,12 @@ def info(name: Name, as_json: AsJson = False) -> None:
     _print_quantiles(console, benchmark.card, quantiles)
 
 
-app.command()(convert)
-app.command()(fetch)
+app.command(cls=Command)(convert)
+app.command(cls=Command)(fetch)
 
 
 def _entry(place: Place) -> dict[str, Any]:
-    """A benchmark at hand, in plain values; what is wrong with it is its ``fault``."""
+    """An installed benchmark, in plain values; what is wrong with it is its ``fault``."""
     entry: dict[str, Any] = {
         "name": place.name,
         "where": str(place.folder),
@@ -108,8 +112,8 @@ def _entry(place: Place) -> dict[str, Any]:
         card = store.read_card(place.folder, place.name)
     except RungwiseError as error:
         return {**entry, "fault": str(error)}
-    told = ("title", "rows", "resources", "metric", "goal", "resource", "licence")
-    return {**entry, **{name: getattr(card, name) for name in told}, "seeds": len(card.seeds)}
+    names = ("title", "rows", "resources", "metric", "goal", "resource", "licence")
+    return {**entry, **{name: getattr(card, name) for name in names}, "seeds": len(card.seeds)}
 
 
 FAMILY = 6
@@ -140,7 +144,7 @@ def _is_here(source: str, names: Sequence[str]) -> bool:
     return any(name == source or name.startswith(f"{source}-") for name in names)
 
 
-def _told(source: Any) -> dict[str, Any]:
+def _source_to_json(source: Any) -> dict[str, Any]:
     return {name: getattr(source, name) for name in ("name", "title", "size_note", "how")}
 
 
@@ -155,8 +159,8 @@ def _print_installed(console: Console, entries: list[dict[str, Any]]) -> None:
             continue
         shape = f"{entry['rows']:,} × {entry['resources']:,} × {entry['seeds']}"
         metric = f"{entry['metric']} ({entry['goal']})"
-        told = (entry["name"], entry["title"], shape, metric)
-        shown.add_row(*map(line, told), where, line(entry["licence"]))
+        texts = (entry["name"], entry["title"], shape, metric)
+        shown.add_row(*map(line, texts), where, line(entry["licence"]))
     console.print(shown)
 
 
@@ -174,7 +178,7 @@ def _print_card(console: Console, card: Card, where: str) -> None:
     shown.show_header = False
     seeds = ", ".join(map(str, card.seeds))
     times = format_count(len(card.seeds), "seed")
-    told = {
+    rows = {
         "metric": f"{card.metric} ({card.goal}), after every {card.resource}",
         "final metric": card.final_metric or "the last value",
         "seconds": card.unit_seconds,
@@ -188,7 +192,7 @@ def _print_card(console: Console, card: Card, where: str) -> None:
         **{f"checks: {name}": _words(value) for name, value in card.checks.items()},
         **{f"details: {name}": _words(value) for name, value in card.details.items()},
     }
-    for name, words in told.items():
+    for name, words in rows.items():
         if words:
             shown.add_row(line(name), lines(words))
     console.print(shown)

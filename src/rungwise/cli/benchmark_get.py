@@ -1,4 +1,4 @@
-"""``rungwise benchmark convert`` and ``fetch``: public benchmarks become ours."""
+"""``rungwise benchmark convert`` and ``fetch``: convert public benchmarks."""
 
 from __future__ import annotations
 
@@ -24,34 +24,41 @@ Source = Annotated[
     ),
 ]
 Name = Annotated[str, typer.Argument(help="nasbench201, pd1 or lcbench.")]
-Into = Annotated[Path | None, typer.Option(help="The folder to write to; the data folder if not.")]
-Downloads = Annotated[
-    Path | None, typer.Option(help="The folder for the download; one in the data folder if not.")
+Into = Annotated[
+    Path | None, typer.Option(help="The folder to write to; the data folder by default.")
 ]
-Workers = Annotated[int, typer.Option(help="How many processes read a folder of files.", min=1)]
+Downloads = Annotated[
+    Path | None,
+    typer.Option(help="The folder for the download; a folder in the data folder by default."),
+]
+Workers = Annotated[
+    int, typer.Option(help="Number of processes that read a folder of files.", min=1)
+]
 
 
 def convert(source: Source, into: Into = None, workers: Workers = 2) -> None:
-    """Make benchmarks from the files of a public one; what they are is seen from their content.
+    """Convert the files of a public benchmark; their format is detected from their content.
 
     A source is read in one pass with little memory, and nothing is written unless all of it is
-    sound.
+    valid.
     """
-    with ending_when_interrupted("what was written is whole, the same command makes the rest"):
+    with ending_when_interrupted(
+        "files that were written are complete; run the command again for the rest"
+    ):
         _convert(source, into, workers)
 
 
 def fetch(name: Name, into: Into = None, downloads: Downloads = None, workers: Workers = 2) -> None:
     """Download a public benchmark and convert it.
 
-    A download that was interrupted goes on where it ended; a complete one is checked, and kept.
+    A download that was interrupted is continued; a complete one is checked, and kept.
     """
-    with ending_when_interrupted("what came is kept, the same command goes on from there"):
+    with ending_when_interrupted("what was downloaded is kept; run the command again to continue"):
         from rungwise.lab import sources  # noqa: PLC0415 - few commands need the network
 
-        with progress("downloading (MiB)") as tell:
-            path = sources.fetch(name, into=downloads, on_progress=tell)
-        out().print(f"{line(str(path))} is there, and is what it should be.", soft_wrap=True)
+        with progress("downloading (MiB)") as advance:
+            path = sources.fetch(name, into=downloads, on_progress=advance)
+        out().print(f"{line(str(path))} is complete and was checked.", soft_wrap=True)
         _convert(path, into, workers)
 
 
@@ -60,13 +67,13 @@ def _convert(source: Path, into: Path | None, workers: int) -> None:
 
     folder = catalog.data_folder() if into is None else into
     before = {path.stem: _card(folder, path.stem) for path in folder.glob("*.json")}
-    with progress("converting") as tell:
-        names = sources.convert(source, into=into, on_progress=tell, workers=workers)
+    with progress("converting") as advance:
+        names = sources.convert(source, into=into, on_progress=advance, workers=workers)
     _show(names, folder, before)
 
 
 def _card(folder: Path, name: str) -> Card | None:
-    """The card of what is there before; None if it cannot be read, which is no reason to stop."""
+    """The card of an earlier file; None if it cannot be read, which is no reason to stop."""
     try:
         return store.read_card(folder, name)
     except RungwiseError:
@@ -74,7 +81,7 @@ def _card(folder: Path, name: str) -> Card | None:
 
 
 def _replaced(old: Card | None, new: Card) -> str:
-    """What a benchmark stands in the place of, if that was another one; else nothing."""
+    """What a benchmark replaces, if that was another one; else nothing."""
     if old is None:
         return f"Replaced: {new.name}, whose card could not be read"
     same = (old.shape, old.metric, old.goal) == (new.shape, new.metric, new.goal)
@@ -82,7 +89,7 @@ def _replaced(old: Card | None, new: Card) -> str:
 
 
 def _show(names: Sequence[str], folder: Path, before: Mapping[str, Card | None]) -> None:
-    """What was made, what is to be known about it, and what to do next."""
+    """What was written, notes about it, and what to do next."""
     console = out()
     cards = [store.read_card(folder, name) for name in names]
     shown = grid(console, f"Written to {line(str(folder))}")
@@ -92,9 +99,9 @@ def _show(names: Sequence[str], folder: Path, before: Mapping[str, Card | None])
         shown.add_row(line(card.name), card.shape, line(f"{card.metric} ({card.goal})"))
     console.print(shown)
     for card in cards:
-        told = _replaced(before[card.name], card) if card.name in before else ""
-        if told:
-            console.print(line(f"{told}."), soft_wrap=True)
+        replaced = _replaced(before[card.name], card) if card.name in before else ""
+        if replaced:
+            console.print(line(f"{replaced}."), soft_wrap=True)
     for note in dict.fromkeys(note for card in cards for note in card.notes):
         whose = [card.name for card in cards if note in card.notes]
         of = "all" if len(whose) == len(cards) else ", ".join(whose)

@@ -1,4 +1,4 @@
-"""What a person sees: consoles and progress bars; plain text where there is no terminal."""
+"""Consoles and progress bars; plain text where there is no terminal."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from contextlib import contextmanager
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 INTERRUPTED = 130
 """The exit code of a program that was interrupted."""
 
-PATIENCE = 2.0
-"""Seconds after which a person wants to see progress."""
+PROGRESS_DELAY = 2.0
+"""Seconds after which progress is shown."""
 
 
 def out() -> Console:
@@ -27,16 +26,16 @@ def out() -> Console:
 
 
 def grid(console: Console, title: str) -> Table:
-    """A table that any log and any terminal can hold."""
+    """A table; in plain characters where there is no terminal."""
     return Table(title=title, box=box.HEAVY_HEAD if console.is_terminal else box.ASCII)
 
 
 @contextmanager
 def ending_when_interrupted(state: str) -> Iterator[None]:
-    """Ctrl-C ends the command with a line that says how things stand.
+    """Ctrl-C ends the command with a line that says what has been done so far.
 
     Args:
-        state: how they stand, as a clause.
+        state: what has been done, as a clause.
     """
     try:
         yield
@@ -47,12 +46,20 @@ def ending_when_interrupted(state: str) -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, screen: Console | None = None) -> Iterator[Callable[[int, int], None]]:
-    """Gives a function to be told (done, in all); a bar appears when it takes over two seconds.
+    """Give a function to call with (done, in all); after two seconds a bar appears.
 
     Args:
         what: what is being done.
         screen: where the bar appears; the standard error output by default.
     """
+    # Not every command that prints shows progress.
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     bar = Progress(
         TextColumn(what),
         BarColumn(),
@@ -64,15 +71,15 @@ def progress(what: str, screen: Console | None = None) -> Iterator[Callable[[int
     begun = time.monotonic()
     task = bar.add_task(what, total=None)
 
-    def tell(done: int, total: int) -> None:
+    def advance(done: int, total: int) -> None:
         if not bar.live.is_started:
-            if time.monotonic() - begun < PATIENCE or not bar.console.is_terminal:
+            if time.monotonic() - begun < PROGRESS_DELAY or not bar.console.is_terminal:
                 return
             bar.start()
         bar.update(task, completed=done, total=total)
 
     try:
-        yield tell
+        yield advance
     finally:
         if bar.live.is_started:
             bar.stop()

@@ -1,4 +1,4 @@
-"""``rungwise demo``: a small neural network is tuned for real, in about half a minute."""
+"""``rungwise demo``: tune a small neural network, in about half a minute."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIALS, EPOCHS, WORKERS = 256, 243, 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything the demo tells in the end.
+    """Everything that the demo shows at the end.
 
     Attributes:
         result: of PASHA.
@@ -47,14 +47,19 @@ class Outcome:
 
 
 Trials = Annotated[
-    int | None, typer.Option(help="How many configurations.", min=9, show_default=str(TRIALS))
+    int | None, typer.Option(help="Number of configurations.", min=9, show_default=str(TRIALS))
 ]
 Epochs = Annotated[
     int | None,
-    typer.Option(help="The most epochs for one of them.", min=3, show_default=str(EPOCHS)),
+    typer.Option(
+        help="Maximum number of epochs per configuration.", min=3, show_default=str(EPOCHS)
+    ),
 ]
 Workers = Annotated[
-    int | None, typer.Option(help="How many train at a time.", min=1, show_default=str(WORKERS))
+    int | None,
+    typer.Option(
+        help="Number of configurations trained at the same time.", min=1, show_default=str(WORKERS)
+    ),
 ]
 
 
@@ -62,14 +67,21 @@ def demo(
     trials: Trials = None,
     epochs: Epochs = None,
     workers: Workers = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same configurations.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="The same seed draws the same configurations.", min=0)
+    ] = 0,
     study: Annotated[
         Path | None,
-        typer.Option(help="Keep the study in this file; it goes on where it was interrupted."),
+        typer.Option(
+            help="Keep the study in this file; after an interrupt, the same command resumes it."
+        ),
     ] = None,
     versus_asha: Annotated[
         bool,
-        typer.Option("--versus-asha", help="Run ASHA as well, to check what is said of it."),
+        typer.Option(
+            "--versus-asha",
+            help="Run ASHA as well, to check the figures that are simulated for it.",
+        ),
     ] = False,
     simulated: Annotated[
         bool,
@@ -81,22 +93,28 @@ def demo(
     ] = False,
     runs: Annotated[
         int | None,
-        typer.Option(help="With --simulated: how many are averaged.", min=1, show_default="5"),
+        typer.Option(
+            help="With --simulated: number of runs that are averaged.", min=1, show_default="5"
+        ),
     ] = None,
     noise: Annotated[
         float | None,
-        typer.Option(help="With --simulated: of a measurement.", min=0.0, show_default="0.01"),
+        typer.Option(
+            help="With --simulated: standard deviation of each measured value.",
+            min=0.0,
+            show_default="0.01",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show nothing but the figures in the end.")
+        bool, typer.Option("--quiet", help="Show only the figures at the end.")
     ] = False,
 ) -> None:
-    r"""Tune a small neural network on scikit-learn's handwritten digits, for real.
+    r"""Tune a small neural network on scikit-learn's handwritten digits.
 
-    It ends with the winner, why the study stopped, the epochs spent against those that ASHA would
-    have spent, and the accuracy of the winner, trained in full, on images that nothing was chosen
-    by. Then PASHA and ASHA search among recorded architectures, `fashion-nas`, in a second.
+    It shows the best configuration, why the study ended, how many epochs it trained and how many
+    ASHA would have trained, and the accuracy of the best configuration after full training, on
+    test images. Then PASHA and ASHA search recorded architectures (`fashion-nas`) in a second.
     It needs scikit-learn: pip install 'rungwise\[demo]'.
     """
     sizes = {"trials": trials, "epochs": epochs, "workers": workers}
@@ -106,7 +124,7 @@ def demo(
         given = {name: value for name, value in {**sizes, **of_curves}.items() if value is not None}
         demo_simulated.compare(**given, seed=seed, as_json=as_json)  # type: ignore[arg-type]
         return
-    _refuse("it belongs to --simulated", **of_curves)
+    _refuse("it can only be used with --simulated", **of_curves)
     try:
         outcome = _run(
             trials=trials or TRIALS,
@@ -118,15 +136,15 @@ def demo(
             talk=not (quiet or as_json),
         )
     except StudyInterrupted as interrupted:
-        end = str(interrupted) if study else "Interrupted. With --study FILE it could go on."
+        end = str(interrupted) if study else "Interrupted. With --study FILE it could be resumed."
         typer.echo(end, err=True)
         raise typer.Exit(INTERRUPTED) from None
     recorded = demo_recorded.compared(talk=not (quiet or as_json))
     if as_json:
         typer.echo(json.dumps({**_figures(outcome), "recorded": demo_recorded.figures(recorded)}))
     else:
-        _tell(outcome)
-        demo_recorded.tell(recorded)
+        _print_outcome(outcome)
+        demo_recorded.print_section(recorded)
 
 
 def _refuse(why: str, **options: Any) -> None:
@@ -170,7 +188,7 @@ def _run(
 
     say(
         f"Tuning a neural network on {len(data.training.digits):,} images of digits; "
-        f"{len(data.validation.digits)} others tell how good it is."
+        f"{len(data.validation.digits)} others show how good it is."
     )
     result = tuned(PASHA(), study)
     asha = None
@@ -178,14 +196,14 @@ def _run(
         say("\nThe same configurations with ASHA:")
         asha = tuned(ASHA(), None)
     say("\nTraining the winner from scratch.")
-    with progress("training") as tell:
+    with progress("training") as advance:
         retrained = result.retrain(
-            digits.train, on_report=lambda epoch, _: tell(int(epoch), epochs) if talk else None
+            digits.train, on_report=lambda epoch, _: advance(int(epoch), epochs) if talk else None
         )
     return Outcome(result, result.saved_versus("asha"), asha, retrained, epochs, study)
 
 
-# -- what is told --------------------------------------------------------------------------------
+# -- what is shown -------------------------------------------------------------------------------
 
 
 def _figures(outcome: Outcome) -> dict[str, Any]:
@@ -229,7 +247,7 @@ def _of(result: TuningResult) -> dict[str, Any]:
     }
 
 
-def _tell(outcome: Outcome) -> None:
+def _print_outcome(outcome: Outcome) -> None:
     result, saving, retrained = outcome.result, outcome.saving, outcome.retrained
     best = result.best
     lines = {
@@ -252,7 +270,7 @@ def _tell(outcome: Outcome) -> None:
     lines["test"] = (
         f"{retrained.metrics['test_accuracy']:.2%} right: the winner, trained from scratch for "
         f"{retrained.resource:g} epochs (validation {retrained.value:.2%}), on images that "
-        f"nothing was chosen by"
+        f"were not used to choose it"
     )
     if outcome.kept is not None:
         lines["kept in"] = str(outcome.kept)

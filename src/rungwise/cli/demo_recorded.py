@@ -19,15 +19,15 @@ CHANCE = "random"
 def compared(*, talk: bool) -> Section:
     """The methods of the paper's first table on the table that comes with the package."""
     settings = Settings((EXPERIMENT,), protocols=(PROTOCOL,))
-    with progress("simulating") as tell:
+    with progress("simulating") as advance:
         found = reproduce(
-            (EXPERIMENT,), (TABLE,), settings=settings, progress=tell if talk else None
+            (EXPERIMENT,), (TABLE,), settings=settings, progress=advance if talk else None
         )
     return found.sections[0]
 
 
 def figures(section: Section) -> dict[str, Any]:
-    """What is told, as plain JSON values; "random" is the mean of all architectures, as there."""
+    """What is shown, as plain JSON values; "random" is the mean of all architectures, as there."""
     chance = everything(catalog.load(TABLE)).mean
     return {
         row.method: {
@@ -41,7 +41,7 @@ def figures(section: Section) -> dict[str, Any]:
     }
 
 
-def tell(section: Section) -> None:
+def print_section(section: Section) -> None:
     """A small table, and what PASHA saved."""
     console = out()
     runs = section.rows[0].n
@@ -50,7 +50,7 @@ def tell(section: Section) -> None:
     for column in ("test accuracy, fully trained", "time on 4 cores", "epochs", "furthest"):
         shown.add_column(column, justify="right")
     for row in section.rows:
-        if row.method == CHANCE:  # a few draws tell little of chance: all of them do below
+        if row.method == CHANCE:  # a few draws say little about chance; the row below has them all
             continue
         shown.add_row(
             row.label,
@@ -70,13 +70,13 @@ def _saved(section: Section) -> str:
     rows = {row.method: row for row in section.rows}
     asha, pasha = rows["asha"], rows["pasha"]
     saved = asha.seconds.mean - pasha.seconds.mean
-    told = (
+    verb = (
         f"saved {format_runtime(saved)} of"
         if saved >= 0
         else f"took {format_runtime(-saved)} more than"
     )
     return (
-        f"PASHA {told} ASHA's {format_runtime(asha.seconds.mean)}, "
+        f"PASHA {verb} ASHA's {format_runtime(asha.seconds.mean)}, "
         f"{_points(section)}. `rungwise reproduce` runs the paper's whole evaluation."
     )
 

@@ -47,7 +47,7 @@ def compare(
     Args:
         trials: how many configurations.
         epochs: the most epochs for one.
-        workers: how many train at a time.
+        workers: number of configurations trained at the same time.
         noise: the noise of a measurement.
         runs: how many repetitions are averaged.
         seed: of the first; the others count on from it.
@@ -61,12 +61,12 @@ def compare(
     seeds = range(seed, seed + runs)
     tables = [power_laws(trials, epochs, seed=s, noise=noise) for s in seeds]
     results: dict[str, list[SimulationResult]] = {name: [] for name in recipes}
-    with progress("simulating") as tell:
+    with progress("simulating") as advance:
         for table, own in zip(tables, seeds, strict=True):
             for name, recipe in recipes.items():
                 result = simulate(table, recipe, trials=trials, workers=workers, seed=own)
                 results[name].append(result)
-                tell(sum(map(len, results.values())), runs * len(recipes))
+                advance(sum(map(len, results.values())), runs * len(recipes))
     lines = [_line(name, tables, found) for name, found in results.items()]
     if as_json:
         typer.echo(json.dumps([asdict(line) for line in lines]))

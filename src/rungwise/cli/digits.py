@@ -1,7 +1,7 @@
 """What ``rungwise demo`` tunes: a small neural network that reads handwritten digits.
 
 The images come with scikit-learn (1,797 of 8 × 8 points). Three fifths are trained on, one fifth
-is what the study is told about, and one fifth is looked at once, by the winner when it is trained
+gives the reported accuracy, and one fifth is used once, to test the winner when it is trained
 again. The split is fixed: every configuration and every seed gets the same.
 """
 
@@ -73,7 +73,7 @@ def train(config: dict[str, Any], run: Run) -> None:
 
     Args:
         config: a configuration of :data:`SPACE`.
-        run: the leg to train.
+        run: the job to train.
     """
     data = load()
     if run.latest:
@@ -101,7 +101,7 @@ def build(config: dict[str, Any], seed: int) -> Any:
         learning_rate_init=config["learning_rate"],
         momentum=config["momentum"],
         # A generator and no number: with a number every epoch would see the same order. It is
-        # part of the checkpoint, so legs make no difference to what is trained.
+        # part of the checkpoint, so it makes no difference how training is split into jobs.
         random_state=np.random.RandomState(seed),
     )
 

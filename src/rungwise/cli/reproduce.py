@@ -1,4 +1,4 @@
-"""``rungwise reproduce``: the paper's evaluation on the benchmarks that are installed."""
+"""``rungwise reproduce``: run the paper's evaluation on installed benchmarks."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ Benchmarks = Annotated[
     list[str] | None,
     typer.Option(
         "--benchmark",
-        help="An installed benchmark (`rungwise benchmark list`); give it again for more. All of "
-        "them by default, LCBench's data sets in the experiment lcbench only.",
+        help="An installed benchmark (`rungwise benchmark list`); may be repeated. All of them by "
+        "default, LCBench's data sets only in the experiment lcbench.",
         show_default=False,
     ),
 ]
@@ -49,18 +49,20 @@ Seeds = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Scheduler seeds: how many samples of configurations. Each is run on every training "
-        "seed of the table.",
+        help="Number of scheduler seeds, that is, of samples of configurations. Each runs on every "
+        "training seed of the table.",
         show_default="5",
     ),
 ]
-Configs = Annotated[int, typer.Option(min=2, help="How many configurations a study draws.")]
-Workers = Annotated[int, typer.Option(min=1, help="How many configurations train at a time.")]
+Configs = Annotated[int, typer.Option(min=2, help="Number of configurations per study.")]
+Workers = Annotated[
+    int, typer.Option(min=1, help="Number of configurations trained at the same time.")
+]
 Processes = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="How many processes simulate; it changes how long it takes and nothing else.",
+        help="Number of processes that simulate; it changes only how long the command takes.",
         show_default="one for each core",
     ),
 ]
@@ -75,8 +77,8 @@ ProtocolName = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="Write results.md, runs.csv (a line a study), summary.csv (a line a method) and "
-        "report.html (its figures need the extra 'plots') to this folder.",
+        help="Write results.md, runs.csv (one line per study), summary.csv (one line per method) "
+        "and report.html (its figures need the extra 'plots') to this folder.",
         show_default=False,
     ),
 ]
@@ -84,12 +86,15 @@ Nearest = Annotated[
     bool,
     typer.Option(
         "--nearest",
-        help="Draw configurations from the search space and answer each by the nearest recorded "
-        "one, as the paper does on PD1 (benchmarks that say so do it anyway).",
+        help="Draw configurations from the search space and use the curve of the nearest recorded "
+        "one, as the paper does on PD1 (benchmarks whose card asks for it always do).",
     ),
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="One scheduler seed, for a first look: --seeds 1.")
+    bool,
+    typer.Option(
+        "--quick", help="Use one scheduler seed, for a first look; the same as --seeds 1."
+    ),
 ]
 
 
@@ -105,9 +110,9 @@ def reproduce(
     nearest: Nearest = False,
     quick: Quick = False,
 ) -> None:
-    """Run the paper's experiments on installed benchmarks; its figures beside ours.
+    """Run the paper's experiments on installed benchmarks, and compare its figures with ours.
 
-    Nothing is trained: recorded curves are played in virtual time, in minutes.
+    Nothing is trained: recorded curves are replayed in virtual time, which takes minutes.
 
     The same command always gives the same figures. For example:
 
@@ -123,14 +128,16 @@ def reproduce(
 
     epochs: one, two, three or five epochs for every configuration.
 
-    granularity: whole epochs or finer. lcbench: its 35 data sets, a line each.
+    granularity: whole epochs or finer. lcbench: its 35 data sets, one line each.
 
     bo: searchers instead of random sampling, and Optuna (the paper's table 3).
 
     It needs the extras bo and optuna and tens of minutes, so it is not part of all.
     """
     if quick and seeds is not None:
-        raise InvalidArgumentError("--seeds", seeds, "--quick is one seed: give one of the two")
+        raise InvalidArgumentError(
+            "--seeds", seeds, "--quick means one seed: give only one of --quick and --seeds"
+        )
     if protocol is not None:
         one_of("--protocol", protocol, (*PROTOCOLS, BOTH))
     names = tuple(experiments or (ALL,))
@@ -145,13 +152,13 @@ def reproduce(
     )
     folder = None if out is None else _ready(out)
     with ending_when_interrupted("nothing was written"):
-        with progress("simulating") as tell:
+        with progress("simulating") as advance:
             found = run(
                 names,
                 benchmark or None,
                 settings=settings,
                 processes=cores() if processes is None else processes,
-                progress=tell,
+                progress=advance,
             )
         show(found, _screen())
         texts = {} if folder is None else _texts(found)

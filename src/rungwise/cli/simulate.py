@@ -1,4 +1,4 @@
-"""``rungwise simulate``: a study on a table of learning curves in a file."""
+"""``rungwise simulate``: run a study on a table of learning curves in a file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ from rungwise.simulation import simulate as run
 from rungwise.specification import choices
 from rungwise.study_options import LadderOptions, SearchOptions, StopOptions
 
-File = Annotated[Path, typer.Argument(help="An .npz file: one row per configuration.")]
-Trials = Annotated[int | None, typer.Option(help="How many rows are drawn; 256 or all.")]
-Workers = Annotated[int, typer.Option(help="How many train at a time.")]
-Seed = Annotated[int, typer.Option(help="Which rows are drawn.")]
-Goal = Annotated[str | None, typer.Option(help="min or max; overrides the file.")]
-Key = Annotated[str, typer.Option(help="The name of the array in the file.")]
+File = Annotated[Path, typer.Argument(help="An .npz file with one row per configuration.")]
+Trials = Annotated[
+    int | None,
+    typer.Option(help="Number of rows that are drawn; 256 by default, or all if there are fewer."),
+]
+Workers = Annotated[int, typer.Option(help="Number of configurations trained at the same time.")]
+Seed = Annotated[int, typer.Option(help="The same seed draws the same rows.")]
+Goal = Annotated[str | None, typer.Option(help="min or max; overrides the goal in the file.")]
+Key = Annotated[str, typer.Option(help="Name of the array in the file.")]
 Index = Annotated[int | None, typer.Option(help="Which table, if the array holds several.")]
-Columns = Annotated[str | None, typer.Option(help="Columns of resources 1, 2, …: START:STOP.")]
+Columns = Annotated[
+    str | None, typer.Option(help="Columns with the resources 1, 2, …, as START:STOP.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _OPTIONS = {each.name: each for each in list_options(SearchOptions, LadderOptions, StopOptions)}
@@ -50,10 +55,10 @@ def simulate(
     columns: Columns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a study on tabulated learning curves, in virtual time.
+    """Run a study on a table of learning curves, in virtual time.
 
-    The same arguments always give the same result. The file is written by rungwise.Table.save, or
-    by NumPy: an array of the metric after 1, 2, … units of training.
+    The same arguments always give the same result. The file comes from rungwise.Table.save or
+    from NumPy: an array of the metric after 1, 2, … units of training.
     """
     # Words are checked where they are used; their types are those of the library.
     wanted: Any = goal
@@ -61,7 +66,7 @@ def simulate(
     finish = given.pop("finish", "drain")
     scheduler = given.pop("scheduler", "pasha")
     recipe = choices.build_scheduler(scheduler, **given)
-    with progress("simulating") as tell:
+    with progress("simulating") as advance:
         result = run(
             table,
             recipe,
@@ -69,7 +74,7 @@ def simulate(
             workers=workers,
             seed=seed,
             finish=finish,
-            on_progress=tell,
+            on_progress=advance,
         )
     if as_json:
         typer.echo(json.dumps(result.to_json()))

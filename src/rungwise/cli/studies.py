@@ -1,4 +1,4 @@
-"""``rungwise show``, ``list``, ``export``, ``retrain``, ``delete``: what is done with studies."""
+"""``rungwise list``, ``export``, ``delete``: what is done with studies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.cli import summary
-from rungwise.cli.console import grid, out, progress
+from rungwise.cli.arguments import ResultAsJson, Study
+from rungwise.cli.console import grid, out
 from rungwise.cli.summary import line
-from rungwise.cli.tune import AsJson, Function, Study, interruptible, load_trainable
 from rungwise.errors import (
     InvalidArgumentError,
     LogInUseError,
@@ -21,60 +21,24 @@ from rungwise.errors import (
 from rungwise.formatting import format_value
 from rungwise.locking import FileLock
 from rungwise.storage.schema import APPLICATION
-from rungwise.storage.study_file import StudyFile, study_folder
-from rungwise.tuning import exports, function_reference
-from rungwise.tuning.api import load
+from rungwise.storage.study_file import study_folder
+from rungwise.tuning import exports
 from rungwise.tuning.opening import read_view
 
-Top = Annotated[int, typer.Option(help="How many of the best.", min=1)]
-TrialNumber = Annotated[int | None, typer.Option(help="One trial in detail instead.", min=0)]
-Retrained = Annotated[
-    int | None, typer.Option(help="The trial to retrain; the best one by default.", min=0)
-]
-Folder = Annotated[Path, typer.Argument(help="Where to look.")]
+Folder = Annotated[Path, typer.Argument(help="The folder with the studies.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
-What = Annotated[str, typer.Option(help="reports (one a row) or trials.")]
-Resource = Annotated[int | None, typer.Option(help="How far; the study's maximum if not.", min=1)]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew, whatever was interrupted.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+What = Annotated[str, typer.Option(help="What the rows are: reports or trials.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")]
 
 SUFFIXES = ("", "-wal", "-shm", ".lock")
 """What the files of a study have at the end of their names; the first is the study itself."""
 
 
-def show(study: Study, top: Top = 10, trial: TrialNumber = None, as_json: AsJson = False) -> None:
-    """What a study has found so far: leaderboard, rungs, and why it stands where it stands.
-
-    A study can be looked at while it runs.
-    """
-    result = load(study)
-    if as_json:
-        typer.echo(summary.as_line(summary.result_to_json(result, top=top)))
-        return
-    console = out()
-    if trial is not None:
-        if trial >= result.trials:
-            rule = f"the study has the trials 0 to {result.trials - 1}"
-            raise InvalidArgumentError("--trial", trial, rule)
-        summary.print_trial(console, result, trial)
-        return
-    if result.trials:
-        summary.print_leaderboard(console, result, top)
-        summary.print_rungs(console, result)
-    summary.print_summary(console, result)
-    summary.print_failures(console, result)
-    for found in result.retrained:
-        console.print(
-            f"Retrained trial {found.trial} to {found.resource:g}: {line(result.metric)} = "
-            f"{format_value(found.value, 6)} {_metrics(found.metrics)}"
-        )
-
-
-def list_studies(folder: Folder = Path(), as_json: AsJson = False) -> None:
-    """The studies in a folder, and how each stands."""
+def list_studies(folder: Folder = Path(), as_json: ResultAsJson = False) -> None:
+    """List the studies in a folder, with the state of each."""
     if not folder.is_dir():
-        raise InvalidArgumentError("folder", str(folder), "there must be such a folder")
-    found = [_line(path) for path in sorted(folder.iterdir()) if is_study(path)]
+        raise InvalidArgumentError("folder", str(folder), "there is no such folder")
+    found = [_describe(path) for path in sorted(folder.iterdir()) if is_study(path)]
     if as_json:
         typer.echo(summary.as_line({"studies": found}))
         return
@@ -95,15 +59,15 @@ def list_studies(folder: Folder = Path(), as_json: AsJson = False) -> None:
 
 def export(
     study: Study,
-    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV (the default).")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON array.")] = False,
-    as_parquet: Annotated[bool, typer.Option("--parquet", help="As a Parquet file.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV (the default).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write a JSON array.")] = False,
+    as_parquet: Annotated[bool, typer.Option("--parquet", help="Write a Parquet file.")] = False,
     what: What = "reports",
     output: Output = None,
 ) -> None:
-    """Write a study out as a table: a row a report, or a row a trial.
+    """Export a study as a table, with one row per report or per trial.
 
-    Without --output, CSV and JSON go to the standard output and Parquet beside the study.
+    Without --output, CSV and JSON are printed, and Parquet is written next to the study file.
     """
     if as_csv + as_json + as_parquet > 1:
         rule = "choose one of --csv, --json and --parquet"
@@ -127,47 +91,8 @@ def export(
         typer.echo(f"{len(rows)} rows in {output}", err=True)
 
 
-def retrain(
-    study: Study,
-    train: Function = None,
-    resource: Resource = None,
-    trial: Retrained = None,
-    fresh: Fresh = False,
-    as_json: AsJson = False,
-) -> None:
-    """Train the winner from scratch to the maximum (phase 2 of the paper).
-
-    A retraining that was interrupted goes on where it was.
-    """
-    result = load(study)
-    if train is not None:
-        trainable = load_trainable(train)
-    else:
-        with StudyFile(study, mode="read") as file:
-            trainable = function_reference.find(file.about.train, str(study))
-    until = result.find_retraining_goal(resource)
-    with interruptible(), progress("retraining") as tell:
-        found = result.retrain(
-            trainable,
-            resource=resource,
-            trial=trial,
-            fresh=fresh,
-            on_report=lambda reached, _: tell(int(reached), int(until)),
-        )
-    if as_json:
-        typer.echo(summary.as_line(found.to_json()))
-        return
-    console = out()
-    console.print(
-        f"Trial {found.trial}, trained from scratch to {found.resource:g} in {found.seconds:.1f} s:"
-        f" {line(result.metric)} = {format_value(found.value, 6)} {_metrics(found.metrics)}"
-    )
-    if found.checkpoint is not None:
-        console.print(f"checkpoint: {line(str(found.checkpoint))}", soft_wrap=True)
-
-
 def delete(study: Study, yes: Yes = False) -> None:
-    """Delete a study with its checkpoints and outputs; it asks first."""
+    """Delete a study with its checkpoints and outputs, after a confirmation."""
     if not is_study(study):
         raise InvalidArgumentError("study", str(study), "it must be a study file of rungwise")
     if study.is_symlink():
@@ -178,7 +103,7 @@ def delete(study: Study, yes: Yes = False) -> None:
     if lock.held():
         raise LogInUseError(str(study), lock.holder())
     files = study_folder(study)
-    also = f" and all that is in {files}" if files.exists() else ""
+    also = f" and everything in {files}" if files.exists() else ""
     if not yes:
         typer.confirm(f"Delete {study}{also}?", abort=True)
     _delete(study, lock)
@@ -186,7 +111,7 @@ def delete(study: Study, yes: Yes = False) -> None:
 
 
 def _delete(study: Path, lock: FileLock) -> None:
-    """Delete a study under its lock, so that no tuner begins to write to what is going away."""
+    """Delete a study under its lock, so that no tuner starts to write to it meanwhile."""
     try:
         taken = lock.take()
     except OSError as error:
@@ -214,7 +139,7 @@ def is_study(path: Path) -> bool:
 
 
 def _check_output(study: Path, output: Path) -> None:
-    """A table must not be written over the study, nor over what belongs to it."""
+    """A table must not overwrite the study, nor what belongs to it."""
     names = (study, study.resolve())  # of a link too, since it may have files of its own
     own = {_beside(name, suffix).resolve() for name in names for suffix in SUFFIXES}
     own |= {study_folder(name).resolve() for name in names}
@@ -227,7 +152,7 @@ def _beside(study: Path, suffix: str) -> Path:
     return study.with_name(study.name + suffix)
 
 
-def _line(path: Path) -> dict[str, Any]:
+def _describe(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
     row |= {"best": None, "spent": None}
     try:
@@ -244,7 +169,3 @@ def _line(path: Path) -> dict[str, Any]:
         "best": None if view.best is None else view.best.value,
         "spent": view.resource_spent,
     }
-
-
-def _metrics(metrics: dict[str, float] | Any) -> str:
-    return line(", ".join(f"{name} = {format_value(value, 6)}" for name, value in metrics.items()))

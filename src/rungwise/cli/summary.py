@@ -1,8 +1,9 @@
-"""What came of a study, for a person: the winner, why, what was spent, the leaderboard, rungs."""
+"""The result of a study as text: the winner, why, what was spent, the leaderboard, rungs."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -19,8 +20,8 @@ def result_to_json(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
     return result.to_json(top=top)
 
 
-def print_summary(console: Console, result: TuningResult) -> None:
-    """The winner, why the study stands where it stands, and what it cost."""
+def print_summary(console: Console, result: TuningResult, *, why: bool = True) -> None:
+    """The winner, why the study has ended or not (unless that was shown), and what it cost."""
     if result.view.best is None:
         console.print("[bold]No trial has reported a finite value.[/bold]")
     else:
@@ -33,7 +34,8 @@ def print_summary(console: Console, result: TuningResult) -> None:
             console.print(f"  {line(name)} = {line(repr(value))}", soft_wrap=True)
         if best.checkpoint is not None:
             console.print(f"  checkpoint: {line(str(best.checkpoint))}", soft_wrap=True)
-    console.print(line(result.why))
+    if why:
+        console.print(line(result.why))
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""
     console.print(
         f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "
@@ -45,7 +47,7 @@ def print_summary(console: Console, result: TuningResult) -> None:
 
 
 def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
-    """The best trials, a column a parameter."""
+    """The best trials, with one column per parameter."""
     shown = grid(console, f"The best {min(top, result.trials)} of {result.trials}")
     rows = result.leaderboard(top)
     names = list(dict.fromkeys(name for row in rows for name in row.config))
@@ -69,9 +71,9 @@ def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
 
 
 def print_rungs(console: Console, result: TuningResult) -> None:
-    """Who stands where."""
+    """How many trials have reached each rung."""
     shown = grid(console, "Rungs")
-    for name in ("level", "reached it", "wait there", "on the way", f"best {result.metric}"):
+    for name in ("level", "reached", "waiting", "running to it", f"best {result.metric}"):
         shown.add_column(line(name), justify="right")
     ceiling = result.view.ceiling
     for rung in result.rungs():
@@ -112,6 +114,11 @@ def print_trial(console: Console, result: TuningResult, number: int) -> None:
             for text in (failure.trace, failure.output):
                 if text.strip():
                     console.print(lines(text.rstrip()), soft_wrap=True)
+
+
+def format_metrics(metrics: Mapping[str, float]) -> str:
+    """Other metrics than the study's, as a list in one line."""
+    return line(", ".join(f"{name} = {format_value(value, 6)}" for name, value in metrics.items()))
 
 
 def as_line(document: dict[str, Any]) -> str:

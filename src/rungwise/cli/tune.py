@@ -11,9 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.backend_options import SHORT_FORMS, set_fields
+from rungwise.cli.arguments import AsJson, Function, Study
 from rungwise.cli.console import INTERRUPTED, out
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import as_line, line, print_leaderboard, print_summary, result_to_json
+from rungwise.display import QuietDisplay, Snapshot, choose
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
 from rungwise.option_checks import check_display
 from rungwise.options import list_options
@@ -31,15 +33,9 @@ _TARGET = (
     "function (train.py:train, package.module:train)."
 )
 Target = Annotated[str, typer.Argument(metavar="TARGET", help=_TARGET)]
-Study = Annotated[Path, typer.Argument(help="The study file.")]
-SpaceFile = Annotated[Path | None, typer.Option(help="The search space, a YAML or JSON file.")]
+SpaceFile = Annotated[Path | None, typer.Option(help="The search space: a YAML or JSON file.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show nothing but the result: --show quiet.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Events and result as lines of JSON.")]
-Function = Annotated[
-    str | None,
-    typer.Option("--train", help="The training function or script, where the file has none."),
+    bool, typer.Option("--quiet", "-q", help="Show only the result; the same as --show quiet.")
 ]
 
 _OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
@@ -58,7 +54,7 @@ def tune(
     """Find a good configuration with as little training as possible.
 
     Everything is kept in the study file: after a crash, run the same command again, or `rungwise
-    resume`. Ctrl-C once ends in good order, twice at once.
+    resume`. Ctrl-C stops the study when its state is saved; Ctrl-C twice stops it at once.
 
     rungwise tune study.yaml
 
@@ -69,17 +65,17 @@ def tune(
     arguments = _arguments(what, space)
     show = _choose_show({**arguments, **given}, quiet=quiet, as_json=as_json)
     _choose_scheduler(arguments, given)
-    _choose_backend(arguments, given)
+    choose_backend(arguments, given)
     if "searcher" in given:
         given["searcher"] = SEARCHERS.build(given["searcher"], "--searcher")
     arguments.update(given)
     if arguments["goal"] is None:
         arguments["goal"] = _find_goal(arguments["metric"], announce=show not in ("quiet", "json"))
     arguments.setdefault("study", f"{Path(what.partition(':')[0]).stem}.db")
-    arguments["show"] = show
+    arguments["show"] = display = _EndNoting(show)
     with interruptible():
         result = api.tune(**arguments)
-    _finish(result, show)
+    _finish(result, show, why=display.silent)
 
 
 @with_options((*_CHANGEABLE, *_SHOWN))
@@ -90,18 +86,19 @@ def resume(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a study after an interrupt, a crash or a reboot.
+    """Resume a study after an interrupt, a crash or a reboot.
 
-    Every decision in the file is checked, lost jobs are issued again from their checkpoints. The
-    options change how it is run; workers and the like are those of the backend it had.
+    Every decision in the file is checked, and lost jobs start again from their checkpoints.
+    Options that are not given stay as they were in the study.
     """
-    given["show"] = show = _choose_show(given, quiet=quiet, as_json=as_json)
+    show = _choose_show(given, quiet=quiet, as_json=as_json)
+    given["show"] = display = _EndNoting(show)
     if "backend" in given:
-        _choose_backend({}, given)
+        choose_backend({}, given)
     trainable = None if train is None else load_trainable(train)
     with interruptible():
         result = api.resume(study, trainable, **given)
-    _finish(result, show)
+    _finish(result, show, why=display.silent)
 
 
 def _choose_scheduler(arguments: dict[str, Any], given: dict[str, Any]) -> None:
@@ -113,7 +110,7 @@ def _choose_scheduler(arguments: dict[str, Any], given: dict[str, Any]) -> None:
         arguments["scheduler"] = choices.build_scheduler(text, max_resource=maximum, **flags)
 
 
-def _choose_backend(arguments: dict[str, Any], given: dict[str, Any]) -> None:
+def choose_backend(arguments: dict[str, Any], given: dict[str, Any]) -> None:
     """The backend of the flag or the study file, with the fields that have flags of their own."""
     names = [each.name for each in SHORT_FORMS]
     flags = {name: given.pop(name) for name in names if name in given}
@@ -149,7 +146,7 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
             arguments["space"] = read_space(space)
         return arguments
     if space is None:
-        rule = "say what is searched: a file such as space.yaml (docs/scripts.md)"
+        rule = "give the search space: a file such as space.yaml (see docs/scripts.md)"
         raise InvalidArgumentError("--space", None, rule)
     found = read_space(space)
     train = load_trainable(target)
@@ -159,17 +156,17 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
 
 
 def _find_goal(metric: str | None, *, announce: bool) -> str | None:
-    """The goal that the metric's name implies; a person is shown what was assumed."""
+    """The goal that the metric's name implies; what was assumed is printed."""
     goal = None if metric is None else choices.guess_goal(metric)
     if goal is not None and announce:
         taken = f"the goal is {goal}, taken from the name of the metric, {metric}"
-        typer.echo(f"rungwise: {taken} (--goal says otherwise)", err=True)
+        typer.echo(f"rungwise: {taken} (--goal changes it)", err=True)
     return goal
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """After Ctrl-C: say how to go on, and exit as programs do."""
+    """After Ctrl-C: say how to resume, and exit as programs do."""
     try:
         yield
     except StudyInterrupted as interrupt:
@@ -183,7 +180,25 @@ def _choose_show(given: Mapping[str, Any], *, quiet: bool, as_json: bool) -> str
     return "json" if as_json else "quiet" if quiet else str(check_display("--show", chosen)).lower()
 
 
-def _finish(result: TuningResult, show: str) -> None:
+class _EndNoting:
+    """A display that notes whether it has said why the study ended: it is said only once.
+
+    A study that had ended before is not shown at all, and a quiet display says nothing.
+    """
+
+    def __init__(self, show: str) -> None:
+        self._display = choose(show)
+        self.silent = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._display, name)
+
+    def end(self, snapshot: Snapshot, text: str) -> None:
+        self.silent = isinstance(self._display, QuietDisplay)
+        self._display.end(snapshot, text)
+
+
+def _finish(result: TuningResult, show: str, *, why: bool) -> None:
     quiet = show == "quiet"
     if show == "json":
         typer.echo(as_line({"kind": "result", **result_to_json(result)}))
@@ -191,11 +206,11 @@ def _finish(result: TuningResult, show: str) -> None:
     console = out()
     if not quiet:
         print_leaderboard(console, result, 5)
-    print_summary(console, result)
+    print_summary(console, result, why=why)
     if not quiet:
         path = line(shlex.quote(shown(result.path)))
         console.print(
-            f"More: rungwise show {path} · the winner in full: rungwise retrain {path}",
+            f"Details: rungwise show {path} · full training of the winner: rungwise retrain {path}",
             soft_wrap=True,
             emoji=False,
         )

@@ -34,7 +34,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name != "LiveDisplay":
         raise AttributeError(f"module 'rungwise.display' has no attribute {name!r}")
-    # rich is worth its import only where it draws.
+    # Importing rich takes time: only a live view pays for it.
     from rungwise.display.live import LiveDisplay  # noqa: PLC0415
 
     return LiveDisplay

@@ -1,4 +1,4 @@
-"""What a display is: it is told how a study stands, and shows it to a person or a program."""
+"""What a display is: it receives the state of a study, and shows it to a person or a program."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from rungwise.views import StudyView
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A study at one moment.
+    """The state of a study at one time.
 
     Attributes:
         view: everything that was decided, for reading.
         elapsed: seconds since the study began.
         workers: what they do.
-        failures: how many jobs failed so far, retried ones included.
-        checkpoints_bytes: how much room the checkpoints take.
+        failures: how many jobs have failed so far, retried ones included.
+        failed_trials: how many trials have failed for good.
+        checkpoints_bytes: how much disk space the checkpoints take.
         study: where the study is kept, as the user would write it.
         open_ended: whether no maximum was given; the one in the scheduler is a safety net then.
     """
@@ -28,6 +29,7 @@ class Snapshot:
     elapsed: float
     workers: Sequence[WorkerView] = ()
     failures: int = 0
+    failed_trials: int = 0
     checkpoints_bytes: int = 0
     study: str = ""
     open_ended: bool = False
@@ -52,21 +54,21 @@ class Display(Protocol):
     """Shows a study while it runs. A closed terminal or a broken pipe never harms the study."""
 
     def begin(self, snapshot: Snapshot) -> None:
-        """The study begins, or goes on."""
+        """The study begins, or is resumed."""
         ...
 
     def due(self) -> bool:
-        """Whether :meth:`update` would do anything now: cheap, to be asked before every one."""
+        """Whether :meth:`update` would do anything now: cheap, to be called before every update."""
         ...
 
     def update(self, snapshot: Snapshot) -> None:
-        """How it stands; may be called as often as one likes."""
+        """Show the state of the study; may be called at any rate."""
         ...
 
     def notice(self, text: str) -> None:
-        """Something a person should know: a failure, a warning, an eviction."""
+        """Show something that a person should know: a failure, a warning, an eviction."""
         ...
 
     def end(self, snapshot: Snapshot, text: str) -> None:
-        """The study ended; ``text`` says how."""
+        """The study has ended or was interrupted; ``text`` says why."""
         ...

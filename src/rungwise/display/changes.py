@@ -1,4 +1,4 @@
-"""What changed since a display last looked, and the figures that are too dear for every look."""
+"""What changed since the last update of a display, and figures too costly for every update."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rungwise.views import RungView
 Clock = Callable[[], float]
 
 PERIOD = 3.0
-"""Seconds between two computations of what was saved, at least."""
+"""The fewest seconds between two computations of what was saved."""
 
 SHARE = 50
-"""Figures may take one part in so many of the time, so that watching never slows a study."""
+"""Figures may take 1/SHARE of the time, so that displays never slow a study."""
 
 SECONDS_PER_TRIAL = 40e-6
-"""About what a trial costs in a counterfactual; only the first computation is judged by it."""
+"""About what a trial costs in a counterfactual; it only decides when the first one is computed."""
 
 
 class ChangeWatch:
     """Follows one study.
 
     Args:
-        timer: tells seconds; any origin will do.
+        timer: returns seconds; any origin will do.
     """
 
     def __init__(self, timer: Clock = time.monotonic) -> None:
@@ -40,7 +40,7 @@ class ChangeWatch:
         self._saving_reports = -1
 
     def begin(self, snapshot: Snapshot) -> None:
-        """What holds now is no news."""
+        """Take the state at the beginning as known: only what follows is a change."""
         self.ceilings(snapshot)
         self.best_changed(snapshot)
         self.left(snapshot)

@@ -4,7 +4,7 @@ Two figures. The lower is the work that is left if the ceiling stays where it is
 workers at the speed so far; the upper one is the work if the ceiling rises to the end, and after it
 one trial that climbs the whole ladder while the other workers idle (Graham's bound for work that
 has to wait for other work). How many trials go from rung to rung is taken from those that did, at
-least one in η. Budgets cap both.
+least one in η. Budgets limit both.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from rungwise.display.base import Snapshot
 from rungwise.formatting import format_duration
 from rungwise.views import RungView
 
-PATIENCE = 2.0
-"""Seconds of training before a speed is worth anything."""
+MIN_TRAINING = 2.0
+"""Seconds of training before a speed is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class TimeLeft:
     """Seconds to come.
 
     Attributes:
-        low: at least; 0 when the study may end at any moment, None when unknown.
+        low: at least; 0 when the study may end at any time, None when unknown.
         high: at most; None when nothing bounds it.
     """
 
@@ -49,16 +49,16 @@ class TimeLeft:
 
 
 class Estimator:
-    """Watches how fast a study goes."""
+    """Measures how fast a study trains."""
 
     def __init__(self) -> None:
-        # (elapsed, resource, cost) when training was first seen to go on: what came before was
+        # (elapsed, resource, cost) when training was first seen to progress: what came before was
         # spent on starting workers, or in an earlier session.
         self._base: tuple[float, float, float] | None = None
         self._spent: float | None = None
 
     def left(self, snapshot: Snapshot, ladder: list[RungView] | None = None) -> TimeLeft:
-        """What is left now.
+        """The time that is left now.
 
         Args:
             snapshot: the study.
@@ -80,8 +80,8 @@ class Estimator:
         return TimeLeft(low, high)
 
     def _speed(self, snapshot: Snapshot) -> float:
-        """Resource a second; 0 while it is not known."""
-        if self._base is None or snapshot.elapsed - self._base[0] < PATIENCE:
+        """Resource per second; 0 while it is not known."""
+        if self._base is None or snapshot.elapsed - self._base[0] < MIN_TRAINING:
             return 0.0
         spent = snapshot.view.resource_spent - self._base[1]
         return spent / (snapshot.elapsed - self._base[0])
@@ -93,12 +93,14 @@ class Estimator:
         if view.limits.trials is None or speed <= 0:
             return None, None
         alone = speed / max(1, len(snapshot.workers))
-        leg = max((_leg(snapshot, worker.trial) for worker in snapshot.workers), default=0.0)
+        remaining = max(
+            (_to_next_rung(snapshot, worker.trial) for worker in snapshot.workers), default=0.0
+        )
         stays, rises = _totals(snapshot, view.rungs() if ladder is None else ladder)
-        low = max((stays - view.resource_spent) / speed, leg / alone)
+        low = max((stays - view.resource_spent) / speed, remaining / alone)
         if rises is None:
             return low, None
-        climb = max(leg, view.levels[-1] - leg)
+        climb = max(remaining, view.levels[-1] - remaining)
         return low, max(rises - view.resource_spent, 0.0) / speed + climb / alone
 
     def _by_budget(self, snapshot: Snapshot) -> float:
@@ -116,8 +118,8 @@ class Estimator:
         return max(0.0, cap)
 
 
-def _leg(snapshot: Snapshot, number: int | None) -> float:
-    """What a running job has before it, up to the next rung."""
+def _to_next_rung(snapshot: Snapshot, number: int | None) -> float:
+    """The resource that a running job still has to train to the next rung."""
     if number is None:
         return 0.0
     trial = snapshot.view.trial(number)
@@ -131,8 +133,8 @@ def _totals(snapshot: Snapshot, rungs: list[RungView]) -> tuple[float, float | N
     trials = view.limits.trials or view.trials
     ladder = view.common_ladder
     if ladder is None:
-        # Brackets come in turns and differ in cost, the cheap ones first: no trial to come costs
-        # less than those so far, and nobody knows how much more.
+        # Brackets take turns and differ in cost, the cheap ones first: no later trial costs less
+        # than those so far, and how much more is not known.
         average = view.resource_spent / max(1, view.trials)
         return trials * average, None
     highest = view.ceiling

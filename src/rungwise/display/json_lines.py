@@ -1,7 +1,7 @@
-"""JSON lines, for programs: one object a line, each with its kind and the seconds elapsed.
+"""JSON lines, for programs: one object per line, each with its kind and the seconds elapsed.
 
 =============  =======================================================================
-kind           what it tells
+kind           what it holds
 =============  =======================================================================
 ``started``    study, metric, goal, scheduler, max_resource (null: open), limits, workers
 ``ceiling``    level, reports (how many there had been), why
@@ -25,16 +25,16 @@ from rungwise.display.base import Snapshot
 from rungwise.display.changes import ChangeWatch, Clock
 from rungwise.display.line_writer import LineWriter
 
-LOOK, PERIOD = 0.25, 1.0
-"""Seconds between two looks for news, and between two objects of progress."""
+CHECK_PERIOD, PERIOD = 0.25, 1.0
+"""Seconds between two checks for changes, and between two objects of progress."""
 
 
 class EventDisplay:
-    """Writes a JSON object a line.
+    """Writes one JSON object per line.
 
     Args:
         stream: where to; the standard output by default.
-        timer: tells seconds.
+        timer: returns seconds.
     """
 
     words: ClassVar[tuple[str, ...]] = ("json",)
@@ -51,7 +51,7 @@ class EventDisplay:
         now = self._timer()
         self._origin = now - snapshot.elapsed
         self._watch.begin(snapshot)
-        self._due = now + LOOK
+        self._due = now + CHECK_PERIOD
         self._progress_due = now + PERIOD
         view = snapshot.view
         self._write(
@@ -72,8 +72,8 @@ class EventDisplay:
         now = self._timer()
         if now < self._due:
             return
-        self._due = now + LOOK
-        self._news(snapshot)
+        self._due = now + CHECK_PERIOD
+        self._write_changes(snapshot)
         if now >= self._progress_due:
             self._progress_due = now + PERIOD
             self._write("progress", **self._state(snapshot))
@@ -82,16 +82,17 @@ class EventDisplay:
         self._write("notice", text=text)
 
     def end(self, snapshot: Snapshot, text: str) -> None:
-        self._news(snapshot)
+        self._write_changes(snapshot)
         state = self._state(snapshot, over=True)
-        self._write("ended", text=text, why=snapshot.view.why, **state)
+        why = snapshot.view.why if snapshot.view.ended else text
+        self._write("ended", text=text, why=why, **state)
 
     def _write(self, kind: str, **fields: Any) -> None:
         elapsed = round(max(0.0, self._timer() - self._origin), 3)
         document = {"kind": kind, "elapsed": elapsed, **jsonable(fields)}
         self._writer.write_line(json.dumps(document, allow_nan=False))
 
-    def _news(self, snapshot: Snapshot) -> None:
+    def _write_changes(self, snapshot: Snapshot) -> None:
         for reports, level in self._watch.ceilings(snapshot):
             self._write("ceiling", level=level, reports=reports, why=snapshot.view.explanation)
         if self._watch.best_changed(snapshot):
@@ -112,6 +113,7 @@ class EventDisplay:
             "rungs": [asdict(rung) for rung in ladder],
             "busy": snapshot.busy,
             "failures": snapshot.failures,
+            "failed_trials": snapshot.failed_trials,
             "checkpoints_bytes": snapshot.checkpoints_bytes,
             "left": None if over else {"low": left.low, "high": left.high},
             "asha": None if saved is None else asdict(saved),

@@ -1,4 +1,4 @@
-"""Lines to a stream that may go away."""
+"""Lines to a stream that may be closed by its reader."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TextIO
 
 
 class LineWriter:
-    """Writes lines to a stream until the stream is gone; then it is silent.
+    """Writes lines to a stream until the stream is closed; then it writes nothing.
 
     Args:
         stream: where to.

@@ -9,7 +9,12 @@ from typing import ClassVar, TextIO
 from rungwise.display.base import Snapshot
 from rungwise.display.changes import ChangeWatch, Clock
 from rungwise.display.line_writer import LineWriter
-from rungwise.display.phrases import describe_draws, describe_saving, describe_scheduler
+from rungwise.display.phrases import (
+    describe_draws,
+    describe_failures,
+    describe_saving,
+    describe_scheduler,
+)
 from rungwise.formatting import (
     format_clock,
     format_config,
@@ -19,22 +24,22 @@ from rungwise.formatting import (
     strip_controls,
 )
 
-LOOK = 0.25
-"""Seconds between two looks for news."""
+CHECK_PERIOD = 0.25
+"""Seconds between two checks for changes."""
 
 SOONEST, LATEST = 1.0, 10.0
-"""Seconds between two lines of progress: few at first, so that one sees that it works."""
+"""Seconds between two lines of progress: few at first, so that a user sees that it works."""
 
 BEST = 5.0
 """Seconds between two lines about a new best, which at first comes with every report."""
 
 
 class LineDisplay:
-    """Writes a line when something happened, and every ten seconds.
+    """Writes a line when something has happened, and every ten seconds.
 
     Args:
         stream: where to; the standard error output by default.
-        timer: tells seconds.
+        timer: returns seconds.
     """
 
     words: ClassVar[tuple[str, ...]] = ("lines",)
@@ -47,14 +52,14 @@ class LineDisplay:
         self._pause = SOONEST
         self._progress_due = 0.0
         self._best_due = 0.0
-        self._best_owed = False
+        self._best_pending = False
         self._origin = timer()
 
     def begin(self, snapshot: Snapshot) -> None:
         now = self._timer()
         self._origin = now - snapshot.elapsed
         self._watch.begin(snapshot)
-        self._due = now + LOOK
+        self._due = now + CHECK_PERIOD
         self._progress_due = now + self._pause
         view = snapshot.view
         name = f"{snapshot.study}: " if snapshot.study else ""
@@ -71,8 +76,8 @@ class LineDisplay:
         now = self._timer()
         if now < self._due:
             return
-        self._due = now + LOOK
-        self._news(snapshot, now)
+        self._due = now + CHECK_PERIOD
+        self._write_changes(snapshot, now)
         if now >= self._progress_due:
             self._pause = min(2 * self._pause, LATEST)
             self._progress_due = now + self._pause
@@ -82,7 +87,7 @@ class LineDisplay:
         self._write(text)
 
     def end(self, snapshot: Snapshot, text: str) -> None:
-        self._news(snapshot, self._timer())
+        self._write_changes(snapshot, self._timer())
         self._write(self._progress(snapshot, over=True))
         self._write(text)
 
@@ -91,42 +96,42 @@ class LineDisplay:
         indented = strip_controls(text).rstrip().replace("\n", "\n" + " " * len(stamp))
         self._writer.write_line(stamp + indented)
 
-    def _news(self, snapshot: Snapshot, now: float) -> None:
+    def _write_changes(self, snapshot: Snapshot, now: float) -> None:
         risen = self._watch.ceilings(snapshot)
         if risen:
             levels = ", then ".join(format_resource(level) for _, level in risen)
             self._write(f"ceiling {levels}: {snapshot.view.explanation}")
         if self._watch.best_changed(snapshot):
-            self._best_owed = True
-        if self._best_owed and now >= self._best_due:
-            self._best_owed = False
+            self._best_pending = True
+        if self._best_pending and now >= self._best_due:
+            self._best_pending = False
             self._best_due = now + BEST
             self._write(f"new best: {_best(snapshot)}")
 
     def _progress(self, snapshot: Snapshot, *, over: bool = False) -> str:
         view = snapshot.view
-        told = [
+        parts = [
             describe_draws(snapshot),
             format_count(view.reports, "report"),
             f"{format_resource(view.resource_spent)} units spent",
         ]
         ceiling, epsilon, best = view.ceiling, view.epsilon, view.best
         if ceiling is not None:
-            told.append(f"ceiling {format_resource(ceiling)}")
+            parts.append(f"ceiling {format_resource(ceiling)}")
         if epsilon is not None:
-            told.append(f"epsilon {epsilon:.3g}")
+            parts.append(f"epsilon {epsilon:.3g}")
         if best is not None:
-            told.append(f"best {format_value(best.value)}")
+            parts.append(f"best {format_value(best.value)}")
         if snapshot.failures:
-            told.append(format_count(snapshot.failures, "failure"))
+            parts.append(f"failed: {describe_failures(snapshot)}")
         if not over:
-            told.append(f"{snapshot.busy} of {len(snapshot.workers)} workers busy")
+            parts.append(f"{snapshot.busy} of {len(snapshot.workers)} workers busy")
         saved = self._watch.saved(snapshot, now=over)
         if saved is not None:
-            told.append(describe_saving(saved))
+            parts.append(describe_saving(saved))
         if not over:
-            told.append(f"left: {self._watch.left(snapshot)}")
-        return ", ".join(told)
+            parts.append(f"left: {self._watch.left(snapshot)}")
+        return ", ".join(parts)
 
 
 def _best(snapshot: Snapshot) -> str:

@@ -1,6 +1,6 @@
-"""A live view on a terminal, drawn anew a few times a second as the study tells how it stands.
+"""A live view on a terminal, redrawn a few times per second when the study sends its state.
 
-There is no thread that redraws: a view that moves while the study stands still would lie.
+There is no thread that redraws: a view that moves while the study stands still would mislead.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rungwise.display.render import Scene, draw
 from rungwise.formatting import strip_controls
 
 PERIOD = 0.25
-"""Seconds between two drawings, at least."""
+"""The fewest seconds between two drawings."""
 
 
 class Screen(Console):
-    """A console that tells when its terminal is gone, where others end the process."""
+    """A console that raises when its terminal is gone, where others end the process."""
 
     def on_broken_pipe(self) -> None:
         raise  # noqa: PLE0704 - rich calls it while it handles the error
@@ -35,7 +35,7 @@ class LiveDisplay:
 
     Args:
         console: where; the standard error output by default.
-        timer: tells seconds.
+        timer: returns seconds.
     """
 
     needs_terminal: ClassVar[bool] = True
@@ -92,7 +92,7 @@ class LiveDisplay:
         self._due = max(begun + PERIOD, done + SHARE * (done - drawing))
 
     def _guard(self, act: Callable[[], object]) -> None:
-        """Do it unless the terminal is gone: the study does not care who looks."""
+        """Do it unless the terminal is gone: the study continues without a terminal."""
         if self._lost:
             return
         try:

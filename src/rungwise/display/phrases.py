@@ -21,8 +21,15 @@ def describe_scheduler(snapshot: Snapshot) -> str:
     return f"{type(snapshot.view.recipe).__name__} {end}"
 
 
+def describe_failures(snapshot: Snapshot) -> str:
+    """How many trials of a study have failed for good, and how many jobs have failed for that."""
+    trials, jobs = snapshot.failed_trials, snapshot.failures
+    return f"{format_count(trials, 'trial')} ({format_count(jobs, 'job')})"
+
+
 def describe_saving(saving: Saving) -> str:
-    """A saving in a few words, with how much of it had to be guessed."""
-    much = "as much" if f"{saving.ratio:.1f}" == "1.0" else f"{saving.ratio:.1f} times as much"
-    held = f" ({saving.held:,} of {saving.reports:,} values held)" if saving.held else ""
-    return f"{saving.name} would have spent {much}{held}"
+    """A saving in a few words, with how much of it is an estimate."""
+    same = f"{saving.ratio:.1f}" == "1.0"
+    much = "about the same" if same else f"{saving.ratio:.1f} times as much"
+    estimated = f" ({saving.held:,} of {saving.reports:,} values estimated)" if saving.held else ""
+    return f"{saving.name} would have spent {much}{estimated}"

@@ -1,7 +1,7 @@
-"""The live view, drawn: a study at one moment as lines of a terminal.
+"""The live view, drawn: the state of a study as lines of a terminal.
 
 From top to bottom: the study, its ladder with the ceiling on top, the facts a person asks for,
-the workers, the last notices. The lower parts give way when the terminal is short.
+the workers, the last notices. The lower parts are left out when the terminal is short.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from rungwise.backends.base import WorkerView
 from rungwise.counterfactual import Saving
 from rungwise.display.base import Snapshot
 from rungwise.display.estimate import TimeLeft
-from rungwise.display.phrases import describe_draws, describe_saving, describe_scheduler
+from rungwise.display.phrases import (
+    describe_draws,
+    describe_failures,
+    describe_saving,
+    describe_scheduler,
+)
 from rungwise.formatting import (
     format_bytes,
     format_clock,
@@ -155,7 +160,7 @@ def _beyond(scene: Scene) -> str:
 
 
 class _Bar:
-    """A thin bar over a part of its column; whatever is not nothing can be seen."""
+    """A thin bar over a part of its column; anything above 0 can be seen."""
 
     def __init__(self, part: float, style: str) -> None:
         self._part = part
@@ -192,15 +197,15 @@ def _facts(scene: Scene, width: int) -> Table:
     grid.add_row(label, Text(why.removeprefix("the ceiling ")))
     epsilon = view.epsilon
     if epsilon is not None:
-        note = ("   smaller differences count as none", LABEL)
+        note = ("   smaller differences are ignored", LABEL)
         grid.add_row("ε", Text.assemble(f"{epsilon:.3g}", note))
-    told = [describe_draws(snapshot), format_count(view.reports, "report")]
-    told.append(f"{format_resource(view.resource_spent)} units spent")
+    parts = [describe_draws(snapshot), format_count(view.reports, "report")]
+    parts.append(f"{format_resource(view.resource_spent)} units spent")
     if snapshot.checkpoints_bytes:
-        told.append(f"{format_bytes(snapshot.checkpoints_bytes)} on disk")
-    grid.add_row("so far", Text("   ".join(told)))
+        parts.append(f"{format_bytes(snapshot.checkpoints_bytes)} on disk")
+    grid.add_row("so far", Text("   ".join(parts)))
     if snapshot.failures:
-        grid.add_row("failed", Text(format_count(snapshot.failures, "job"), style=BAD))
+        grid.add_row("failed", Text(describe_failures(snapshot), style=BAD))
     if scene.saved is not None:
         grid.add_row("saved", Text(describe_saving(scene.saved)))
     if scene.left is not None:
@@ -220,7 +225,7 @@ def _best(best: BestTrial, width: int) -> Text:
 
 
 def _workers(scene: Scene, width: int, room: int) -> Table | None:
-    """As many workers as there is room for, the busy ones first."""
+    """As many workers as fit, the busy ones first."""
     workers = sorted(scene.snapshot.workers, key=lambda worker: worker.trial is None)
     if not workers or room < 1:
         return None
@@ -257,7 +262,7 @@ def _worker(snapshot: Snapshot, worker: WorkerView) -> Text:
 
 
 def _notices(scene: Scene, width: int, room: int) -> Table | None:
-    """The last notices, a line each."""
+    """The last notices, one line each."""
     last = list(scene.notices)[-min(room, 3) :] if room > 0 else []
     if not last:
         return None

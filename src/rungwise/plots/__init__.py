@@ -1,12 +1,13 @@
-"""Figures of learning curves, of studies and of comparisons, as plotly figures.
+"""Figures of learning curves, of studies and of comparisons.
 
-They need the extra ``rungwise[plots]``. Every function returns a ``plotly.graph_objects.Figure``,
-which notebooks show as it is; :func:`export` writes one to a file.
+Every function returns a :class:`Figure`: a Vega-Lite specification, from which notebooks, web
+pages, SVG and PNG are made. :func:`export` writes one to a file; for pages and pictures it needs
+the extra ``rungwise[plots]``.
 """
 
 from rungwise.plots.comparisons import Point, pareto, speedup
-from rungwise.plots.course import epsilon, ladder
 from rungwise.plots.curves import learning_curves
-from rungwise.plots.exporting import export
+from rungwise.plots.figure import Figure, export
+from rungwise.plots.history import epsilon, ladder
 
-__all__ = ["Point", "epsilon", "export", "ladder", "learning_curves", "pareto", "speedup"]
+__all__ = ["Figure", "Point", "epsilon", "export", "ladder", "learning_curves", "pareto", "speedup"]

@@ -1,4 +1,4 @@
-"""Methods against each other: what they found for what they spent, and how much sooner."""
+"""Comparisons of methods: what each found for what it spent, and speed-ups."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.formatting import format_short, format_tick
+from rungwise.formatting import format_short
 from rungwise.plots import theme
-from rungwise.plots.scales import log_ticks
+from rungwise.plots.figure import Figure, make_figure
+from rungwise.plots.layers import DOT, layer, legend, log_axis, tip
 from rungwise.validation import Goal, must_be, one_of, parse_goal, real
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 Against = Literal["spent", "seconds"]
 
@@ -46,7 +44,7 @@ class Summary(Protocol):
 class Comparison(Protocol):
     """Methods on one benchmark: :class:`rungwise.lab.reproduction.results.Section`, for one.
 
-    It is known by its looks, so that drawing depends on nothing that is drawn.
+    It is a protocol, so that drawing does not depend on the packages whose results are drawn.
     """
 
     @property
@@ -63,10 +61,10 @@ class Comparison(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A method in a picture of costs and values.
+    """A method in a figure of costs and values.
 
     Attributes:
-        label: what it is called.
+        label: its name.
         value: what it found, on average.
         cost: what it spent, on average.
         value_std: how much the value varies.
@@ -87,7 +85,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Scales:
+class Labels:
     """What is on the axes of a picture of costs and values."""
 
     title: str
@@ -103,10 +101,11 @@ def pareto(
     goal: Goal = "max",
     value: str = "value",
     cost: str = "cost",
-) -> go.Figure:
-    """What methods found against what they spent; the best for their price are joined by a line.
+) -> Figure:
+    """What methods found against what they spent; those that nothing beats for less are joined.
 
-    Error bars are a standard deviation to either side.
+    Error bars are a standard deviation to either side. In a page, a click on the legend picks out
+    a method.
 
     Args:
         source: a section of a reproduction, which knows all the rest, or points.
@@ -122,32 +121,36 @@ def pareto(
     one_of("against", against, ("spent", "seconds"))
     if isinstance(source, Comparison):
         points = make_points(source, against)
-        scales = _choose_scales(source, against)
+        labels = _choose_labels(source, against)
     else:
         must_be("source", source, Iterable, "a section of a reproduction, or points")
         points = list(source)
         for point in points:
             must_be("source", point, Point, "a section of a reproduction, or points")
-        scales = Scales("Value against cost", value, cost, parse_goal(goal))
+        labels = Labels("Value against cost", value, cost, parse_goal(goal))
     if not points:
-        rule = "there must be one with finite figures at least"
+        rule = "at least one must have finite figures"
         raise InvalidArgumentError("source", source, rule)
-    best = front(points, scales.goal)
-    costs = sorted({point.cost for point in points})
-    traces = [
-        _front_line(best),
-        *(_dot(point, n, best=point in best) for n, point in enumerate(points)),
-    ]
-    # As high as the legend is, so that nobody has to scroll in it.
-    height = max(theme.HEIGHT, 160 + 20 * len(traces))
-    drawn = theme.figure(traces, title=scales.title, x=scales.cost, y=scales.value, height=height)
+    best = find_front(points, labels.goal)
+    x: dict[str, Any] = {"title": labels.cost}
+    x["scale"] = {"padding": 20}
+    costs = sorted(point.cost for point in points)
+    low, high = -math.inf, math.inf
     if costs[0] > 0 and costs[-1] > 20 * costs[0]:
-        ticks = log_ticks(math.log10(costs[0]), math.log10(costs[-1]))
-        drawn.update_xaxes(type="log", tickvals=ticks, ticktext=[*map(format_tick, ticks)])
-    return drawn
+        low, high = costs[0] / 1.3, costs[-1] * 1.3
+        x |= log_axis(low, high)
+    return make_figure(
+        [_draw_front(best), *_draw_points(points, best, (low, high))],
+        title=labels.title,
+        note="± a standard deviation; the grey line joins what nothing beats for less",
+        x=x,
+        y={"title": labels.value, "scale": {"padding": 20}},
+        # As high as the legend is.
+        height=max(theme.HEIGHT, 140 + 19 * len(points)),
+    )
 
 
-def front(points: Sequence[Point], goal: Goal) -> list[Point]:
+def find_front(points: Sequence[Point], goal: Goal) -> list[Point]:
     """The points that no other beats at the same or a lower cost, from the cheapest on."""
     sign = 1 if goal == "min" else -1
     found: list[Point] = []
@@ -157,8 +160,8 @@ def front(points: Sequence[Point], goal: Goal) -> list[Point]:
     return found
 
 
-def speedup(factors: Mapping[str, float], *, title: str = "Speed-up over ASHA") -> go.Figure:
-    """How many times sooner a method was done, a bar a data set, the largest on top.
+def speedup(factors: Mapping[str, float], *, title: str = "Speed-up over ASHA") -> Figure:
+    """How many times sooner a method was done, one bar per data set, the largest on top.
 
     Args:
         factors: the speed-up by the name of the data set.
@@ -166,41 +169,46 @@ def speedup(factors: Mapping[str, float], *, title: str = "Speed-up over ASHA") 
     """
     must_be("factors", factors, Mapping, "speed-ups by the names of data sets")
     if not factors:
-        raise InvalidArgumentError("factors", factors, "there must be one at least")
+        raise InvalidArgumentError("factors", factors, "there must be at least one")
     clean = {str(name): real(f"factor of {name}", f, at_least=0) for name, f in factors.items()}
-    # From the bottom of the picture to its top.
-    names = sorted(clean, key=lambda name: (clean[name], name))
-    texts = [theme.escape(name) for name in names]
-    go = theme.graph_objects()
-    bars = go.Bar(
-        x=[clean[name] for name in names],
-        y=texts,
-        orientation="h",
-        text=[f"{clean[name]:.2f}×" for name in names],
-        textposition="auto",
-        marker={"color": [theme.colour(0 if clean[name] >= 1 else 1) for name in names]},
-        hovertemplate="%{y}: %{x:.3f}×<extra></extra>",
-        showlegend=False,
-    )
-    even = go.Scatter(
-        x=[1, 1],
-        y=[texts[0], texts[-1]],
-        mode="lines",
-        name="as fast",
-        line={"color": theme.colour(1), "width": 2, "dash": "dot"},
-        hoverinfo="skip",
-    )
-    drawn = theme.figure(
-        [bars, even],
+    names = sorted(clean, key=lambda name: (-clean[name], name))
+    return make_figure(
+        _draw_bars(clean, names),
         title=title,
-        x="speed-up (×)",
-        y="",
         note=f"median {median(clean.values()):.2f}× over {len(clean)}",
-        height=max(240, 140 + 24 * len(clean)),
-    )
-    drawn.update_yaxes(type="category")
-    drawn.update_xaxes(rangemode="tozero")
-    return drawn
+        x={
+            "title": "speed-up (×)",
+            # There is room for the text of the longest bar.
+            "scale": {"domain": [0, 1.08 * max(*clean.values(), 1)], "nice": False},
+        },
+        y={
+            "field": "name", "type": "nominal", "title": "", "sort": None,
+            "axis": {"grid": False, "ticks": False, "domain": False},
+        },
+        height=max(240, 120 + 24 * len(clean)),
+    )  # fmt: skip
+
+
+def _draw_bars(factors: Mapping[str, float], names: Sequence[str]) -> list[dict[str, Any]]:
+    """The bars with their factors, and a line where both are as fast."""
+    rows = [
+        {
+            "name": theme.clean(name),
+            "x": factors[name],
+            "text": f"{factors[name]:.2f}×",
+            "colour": theme.colour(0 if factors[name] >= 1 else 1),
+        }
+        for name in names
+    ]
+    tips = [tip("name", "data set"), tip("x", "speed-up (×)", ".3f")]
+    colour = {"field": "colour", "type": "nominal", "scale": None}
+    text = {"type": "text", "align": "left", "dx": 5, "fontSize": 12, "color": theme.INK}
+    even = {"type": "rule", "color": theme.INK, "strokeDash": [4, 3]}
+    return [
+        layer(rows, {"type": "bar", "height": {"band": 0.72}}, color=colour, tooltip=tips),
+        layer(rows, text, text={"field": "text"}),
+        layer([{"x": 1}], even, y={"value": 0}, y2={"value": "height"}),
+    ]
 
 
 def make_points(section: Comparison, against: Against) -> list[Point]:
@@ -217,11 +225,11 @@ def make_points(section: Comparison, against: Against) -> list[Point]:
     return points
 
 
-def _choose_scales(section: Comparison, against: Against) -> Scales:
+def _choose_labels(section: Comparison, against: Against) -> Labels:
     unit = " (%)" if section.percent else ""
     cost = {"spent": "resource spent", "seconds": "runtime (hours)"}[against]
     title = f"{section.benchmark}: {section.final_metric} against {cost.removesuffix(' (hours)')}"
-    return Scales(title, f"{section.final_metric}{unit}", cost, section.final_goal)
+    return Labels(title, f"{section.final_metric}{unit}", cost, section.final_goal)
 
 
 def _scaled(figure: Spread, factor: float) -> tuple[float, float]:
@@ -229,35 +237,71 @@ def _scaled(figure: Spread, factor: float) -> tuple[float, float]:
     return figure.mean * factor, spread if math.isfinite(spread) else 0.0
 
 
-def _front_line(best: Sequence[Point]) -> Any:
-    return theme.graph_objects().Scatter(
-        x=[point.cost for point in best],
-        y=[point.value for point in best],
-        name="nothing better for less",
-        mode="lines",
-        line={"shape": "hv", "color": theme.FAINT, "width": 6},
-        hoverinfo="skip",
-    )
+def _draw_front(best: Sequence[Point]) -> dict[str, Any]:
+    rows = [{"x": point.cost, "y": point.value} for point in best]
+    mark = {"type": "line", "interpolate": "step-after", "color": theme.GRID, "strokeWidth": 6}
+    return layer(rows, mark)
 
 
-def _dot(point: Point, number: int, *, best: bool) -> Any:
-    """A point with its error bars; those of the front are larger, and their bars have colour."""
-    colour = theme.colour(number)
+def _draw_points(
+    points: Sequence[Point], best: Sequence[Point], span: tuple[float, float]
+) -> list[dict[str, Any]]:
+    """The points with their error bars; those of the front are larger, their bars have colour.
+
+    Args:
+        points: the points.
+        best: those of the front.
+        span: where the horizontal axis begins and ends: no bar goes further.
+    """
+    names = _name_points(points)
+    numbers = range(len(points))
+    places: dict[tuple[float, float], list[str]] = {}
+    for number, point in enumerate(points, start=1):
+        places.setdefault((point.cost, point.value), []).append(str(number))
+    # Points in the same place have their numbers side by side, not over each other.
+    written = {found[0]: ", ".join(found) for found in places.values()}
+    rows = [
+        {
+            "label": name,
+            "number": written.get(str(number), ""),
+            "best": point in best,
+            "x": point.cost,
+            "y": point.value,
+            "left": max(point.cost - point.cost_std, span[0]),
+            "right": min(point.cost + point.cost_std, span[1]),
+            "bottom": point.value - point.value_std,
+            "top": point.value + point.value_std,
+            "found": f"{format_short(point.value)} ± {format_short(point.value_std)}",
+            "spent": f"{format_short(point.cost)} ± {format_short(point.cost_std)}",
+        }
+        for number, (point, name) in enumerate(zip(points, names, strict=True), start=1)
+    ]
+    colour = legend("color", names, [*map(theme.colour, numbers)])
+    shape = legend("shape", names, [*map(theme.symbol, numbers)])
+    chosen: dict[str, Any] = {"condition": {"param": "chosen", "value": 1}, "value": 0.1}
     # Dozens of coloured bars would hide the points.
-    bars = {"type": "data", "thickness": 1, "width": 3, "color": colour if best else theme.FAINT}
-    told = (
-        f"{theme.escape(point.label)}"
-        f"<br>{format_short(point.value)} ± {format_short(point.value_std)}"
-        f"<br>for {format_short(point.cost)} ± {format_short(point.cost_std)}"
-    )
-    return theme.graph_objects().Scatter(
-        x=[point.cost],
-        y=[point.value],
-        error_x={**bars, "array": [point.cost_std]},
-        error_y={**bars, "array": [point.value_std]},
-        name=theme.escape(point.label),
-        text=[told],
-        mode="markers",
-        marker={"color": colour, "size": 11 if best else 7, "symbol": theme.symbol(number)},
-        hovertemplate="%{text}<extra></extra>",
-    )
+    faint = {"condition": {"test": "datum.best", **colour["color"]}, "value": theme.FAINT}
+    tips = [tip("label", "method"), tip("found", "value"), tip("spent", "cost")]
+    bar: dict[str, Any] = {"color": faint, "opacity": chosen}
+    size = {"condition": {"test": "datum.best", "value": 120}, "value": 50}
+    select = {"type": "point", "fields": ["label"]}
+    param = {"params": [{"name": "chosen", "select": select, "bind": "legend"}]}
+    rule = {"type": "rule"}
+    looks: dict[str, Any] = {**colour, **shape, "size": size, "opacity": chosen}
+    layers = [
+        layer(rows, rule, x={"field": "left"}, x2={"field": "right"}, **bar),
+        layer(rows, rule, y={"field": "bottom"}, y2={"field": "top"}, **bar),
+        layer(rows, DOT, more=param, **looks, tooltip=tips),
+    ]
+    if len(points) > len(theme.PALETTE):
+        mark = {"type": "text", "align": "left", "dx": 7, "dy": -7, "fontSize": 10}
+        layers.append(layer(rows, mark, text={"field": "number"}, opacity=chosen))
+    return layers
+
+
+def _name_points(points: Sequence[Point]) -> list[str]:
+    """What the legend lists; numbered where colours alone do not distinguish the points."""
+    names = [theme.clean(point.label) for point in points]
+    if len(names) <= len(theme.PALETTE) and len(set(names)) == len(names):
+        return names
+    return [f"{number}  {name}" for number, name in enumerate(names, start=1)]

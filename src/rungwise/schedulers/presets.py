@@ -14,13 +14,14 @@ from rungwise.core.rungs import Cut, FloorCut, QuantileCut
 from rungwise.core.scheduler import Scheduler
 from rungwise.errors import InvalidArgumentError
 from rungwise.rankings import Noise, Ranking
+from rungwise.registry import RANKINGS
 from rungwise.schedulers.base import CeilingOver
 from rungwise.schedulers.ceilings import Check, Fixed, Progressive
 from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.hyperband import AsyncBrackets, SyncBrackets
 from rungwise.schedulers.promotion import Promotion
 from rungwise.schedulers.stopping import Stopping
-from rungwise.validation import one_of, set_frozen, whole
+from rungwise.validation import must_be, one_of, set_frozen, whole
 
 Promote = Literal["floor", "quantile"]
 Variant = Literal["promotion", "stopping"]
@@ -66,7 +67,7 @@ class PASHA(OnLadder):
         min_resource: r, the smallest resource at which configurations can be compared.
         max_resource: R, the safety net; without it the ladder is open-ended.
         eta: η, the reduction factor; one in η trials of a rung continues.
-        ranking: the criterion for "stable"; the paper's by default.
+        ranking: the criterion for "stable", or its name; the paper's by default.
         promote: ``"floor"``: the best ⌊n/η⌋ of a rung may be promoted; ``"quantile"``: losses up
             to the 1/η quantile, as in the authors' code.
         check: ``"rung"``: compare rankings when a trial arrives in the top rung;
@@ -90,10 +91,10 @@ class PASHA(OnLadder):
     def __post_init__(self) -> None:
         _check_family(self)
         one_of("check", self.check, ("rung", "report"))
-        if not isinstance(self.ranking, Ranking):
-            raise InvalidArgumentError(
-                "ranking", self.ranking, "it must be a criterion such as rungwise.rankings.Noise()"
-            )
+        ranking = RANKINGS.resolve("ranking", self.ranking)
+        words = "a criterion such as rungwise.rankings.Noise(), or its name"
+        must_be("ranking", ranking, Ranking, words)
+        set_frozen(self, ranking=ranking)
 
     def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A fresh scheduler for one study."""

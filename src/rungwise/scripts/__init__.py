@@ -1,4 +1,4 @@
-"""A script in any language as a training function; the protocol is told in docs/scripts.md."""
+"""A script in any language as a training function; the protocol is described in docs/scripts.md."""
 
 from rungwise.scripts.files import find_script
 from rungwise.scripts.reports import ScriptError

@@ -15,12 +15,13 @@ _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|([{}])")
 def variables(written: Any) -> dict[str, str]:
     """Extra variables, checked."""
     if not isinstance(written, Mapping):
-        raise InvalidArgumentError("environment", written, "it must be a dict of text to text")
+        raise InvalidArgumentError("environment", written, "it must be a dict of str to str")
     for name, value in written.items():
         if not isinstance(name, str) or not name or set(name) & {"=", "\0"}:
-            raise InvalidArgumentError("environment", name, "a variable must have a legal name")
+            raise InvalidArgumentError("environment", name, "it is not the name of a variable")
         if name.startswith("RUNGWISE_"):
-            raise InvalidArgumentError("environment", name, "RUNGWISE_ is for rungwise's own")
+            rule = "names that begin with RUNGWISE_ are set by rungwise: choose another name"
+            raise InvalidArgumentError("environment", name, rule)
         if not isinstance(value, str) or "\0" in value:
             raise InvalidArgumentError(f"environment[{name!r}]", value, "it must be text")
     return dict(written)
@@ -31,7 +32,7 @@ def find_placeholders(part: str) -> list[str]:
     names = []
     for found in _PART.finditer(part):
         if found[2] or found[1] == "":
-            rule = "a brace must enclose a name, as in {lr}, or be written twice"
+            rule = "braces must enclose a name, as in {lr}; write a literal brace twice, as in {{"
             raise InvalidArgumentError("command", part, rule)
         if found[1]:
             names.append(found[1])
@@ -45,7 +46,7 @@ def filled(part: str, values: Mapping[str, str]) -> str:
 
 def flag(name: str, value: str) -> tuple[str, ...]:
     """A parameter as the one or two parts of a flag."""
-    # Behind a space, a value such as -1e-05 would be taken for another flag by many a parser.
+    # After a space, many parsers would take a value such as -1e-05 for another flag.
     return (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
 
 

@@ -1,4 +1,4 @@
-"""Ending a process that somebody else wrote, and saying how one ended."""
+"""End processes of the user's scripts, and describe how they ended."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rungwise.backends.worker import UNWIND
 
-PATIENCE = 2.0
-"""Seconds between asking a script to end (SIGTERM) and ending it (SIGKILL). It is less than the
-patience of a tuner with its workers, so that the worker is still there to do the second."""
+TERM_TIMEOUT = 2.0
+"""Seconds between asking a script to end (SIGTERM) and killing it (SIGKILL). It is less than the
+grace of a tuner for its workers, so that the worker is still alive to do the second."""
 
 _PAUSE = 0.02
 _PROCESSES = Path("/proc")
@@ -25,10 +25,10 @@ Known = tuple[int, str]
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """A request to end that arrives within the block is taken up at its end.
+def delaying_unwind() -> Iterator[None]:
+    """A signal to unwind that arrives within the block is handled at its end.
 
-    A process that is being started when an exception strikes would be known to nobody.
+    If an exception were raised while a process is being started, nothing would ever end it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -44,9 +44,9 @@ def undisturbed() -> Iterator[None]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those it started, kindly at first; nothing if it has ended already.
+    """End a process and those it started: SIGTERM, then SIGKILL; nothing if it has ended already.
 
-    Those it started are known only where the system lists processes under /proc.
+    Those it started are found only where the system lists processes under /proc.
     """
     if process.poll() is not None:
         return
@@ -54,7 +54,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     try:
         process.terminate()
         _send(family, signal.SIGTERM)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TERM_TIMEOUT
         while time.monotonic() < deadline and (process.poll() is None or _alive(family)):
             time.sleep(_PAUSE)
         if process.returncode is None:
@@ -67,13 +67,13 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _await_deaths(family: set[Known]) -> None:
-    """A kill is an order, not the deed: see it done, for a while."""
-    deadline = time.monotonic() + PATIENCE
+    """Wait, for a limited time, until killed processes are gone: SIGKILL does not act at once."""
+    deadline = time.monotonic() + TERM_TIMEOUT
     while _alive(family) and time.monotonic() < deadline:
         time.sleep(_PAUSE)
 
 
-def told_exit(code: int) -> str:
+def describe_exit(code: int) -> str:
     """How a process ended, as the rest of a sentence."""
     if code < 0:
         try:
@@ -81,8 +81,8 @@ def told_exit(code: int) -> str:
         except ValueError:
             name = f"signal {-code}"
         hint = " (out of memory?)" if name == "SIGKILL" else ""
-        return f"was ended by {name}{hint}"
-    hints = {126: " (a command may not be executed)", 127: " (a command was not found)"}
+        return f"was killed by {name}{hint}"
+    hints = {126: " (a command is not executable)", 127: " (a command was not found)"}
     return f"ended with exit code {code}{hints.get(code, '')}"
 
 
@@ -130,4 +130,4 @@ def _send(family: set[Known], number: int) -> None:
             try:
                 os.kill(known[0], number)
             except (ProcessLookupError, PermissionError):
-                continue  # ended meanwhile, or became somebody else
+                continue  # ended meanwhile, or its number belongs to another user's process

@@ -1,4 +1,4 @@
-"""What a script tells: lines of JSON, appended to a file."""
+"""The reports of a script: lines of JSON, appended to a file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError, RungwiseError
 
 LONGEST_LINE = 1 << 20
-"""A line beyond so many bytes is none."""
+"""The most bytes of a line."""
 
 _REMEMBERED = 256
-"""So many bytes before the new ones are looked at again, to notice a file that was overwritten."""
+"""How many bytes before the new ones are compared again, to notice a file that was overwritten."""
 
 
 class ScriptError(RungwiseError):
@@ -29,7 +29,7 @@ class ScriptReport:
     Attributes:
         line: the line itself.
         resource: how much has been trained.
-        metrics: everything else that it tells.
+        metrics: everything else in the line.
         checkpoint: what is complete in the folder to save into: True for all of it, or the name
             of a folder in it; False for nothing.
     """
@@ -44,7 +44,7 @@ class ScriptReport:
         """The report that a line holds."""
         text = line.decode("utf-8", "backslashreplace")
         try:
-            # NaN and infinities pass here: what they mean is the study's to say.
+            # NaN and infinities pass here: the study decides what they mean.
             entries = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise malformed(text, f"it must be JSON ({error})") from None
@@ -62,7 +62,7 @@ class Reports:
     """The file to which a script appends its reports.
 
     Args:
-        path: the file; it is made here.
+        path: the file; it is created here.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,12 +91,13 @@ class Reports:
         if whole:
             lines, taken = [*lines, torn], len(new)
         elif len(torn) > LONGEST_LINE:
-            raise malformed(torn.decode(errors="replace"), f"{LONGEST_LINE} bytes are the limit")
+            rule = f"it has more than {LONGEST_LINE} bytes; end every report with a newline"
+            raise malformed(torn.decode(errors="replace"), rule)
         self._last = (self._last + new[:taken])[-_REMEMBERED:]
         self._offset += taken
         return [line for line in lines if line.strip()]
 
 
 def malformed(line: str, rule: str) -> InvalidArgumentError:
-    """The error for a line that is no report."""
+    """The error for a line that is not a report."""
     return InvalidArgumentError("A line of the report file", line, rule)

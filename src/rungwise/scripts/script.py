@@ -1,12 +1,12 @@
-"""Running a script: one leg of a trial as one process.
+"""Running a script: one job of a trial as one process.
 
 The script gets its configuration as flags or placeholders of its command line and as JSON in the
 environment; it reports by appending lines of JSON to a file, and saves into a folder. Law of this
-file: all that the script and the study share are files and the environment, and whatever the
-script has named complete it never touches again, so that nobody needs a lock.
+file: all that the script and the study share are files and the environment, and what the script
+has reported as complete it never touches again, so that no lock is needed.
 
-A leg ends in one of three ways: the script ends by itself; it has reached its goal and is given
-time to save and end; enough is known before, and it is ended.
+A job ends in one of three ways: the script ends by itself; it has reached its goal and has time
+to save and end; enough is known before, and it is ended.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from rungwise.backends import children
 from rungwise.core.events import FURTHEST
 from rungwise.errors import InvalidArgumentError
 from rungwise.scripts.commands import filled, find_placeholders, flag, value_to_text, variables
-from rungwise.scripts.processes import end, told_exit, undisturbed
+from rungwise.scripts.processes import delaying_unwind, describe_exit, end
 from rungwise.scripts.reports import Reports, ScriptError, ScriptReport, malformed
 from rungwise.space import Space
 from rungwise.validation import real, set_frozen
@@ -65,7 +66,7 @@ class Handle(Protocol):
     def folder(self) -> Path: ...
 
     def report(self, resource: float, /, **metrics: Any) -> bool:
-        """Tell a report; False when enough is known."""
+        """Send a report; False when enough is known."""
         ...
 
     def checkpoint(self, resource: float) -> AbstractContextManager[Path]:
@@ -75,7 +76,7 @@ class Handle(Protocol):
 
 @dataclass(frozen=True)
 class Script:
-    """A training function that runs a command: ``script(config, run)`` runs one leg.
+    """A training function that runs a command: ``script(config, run)`` runs one job.
 
     Args:
         command: the program and its arguments. ``{name}`` stands for the value of a parameter;
@@ -100,7 +101,7 @@ class Script:
     saving_time: float = SAVING_TIME
 
     def __post_init__(self) -> None:
-        rule = "it must be a list of text: the program and its arguments"
+        rule = "it must be a list of strings: the program and its arguments"
         command: Any = self.command
         if isinstance(command, str) or not isinstance(command, Sequence) or not command:
             raise InvalidArgumentError("command", command, rule)
@@ -140,13 +141,14 @@ class Script:
                 )
                 raise InvalidArgumentError("command", f"{{{name}}}", rule)
             if name not in always:
-                rule = "a parameter that has no value at times cannot be a placeholder; use flags"
+                rule = "a conditional parameter, which may have no value, cannot be a placeholder"
+                rule += ": use flags instead"
                 raise InvalidArgumentError("command", f"{{{name}}}", rule)
         if self.folder is not None and not Path(self.folder).is_dir():
             raise InvalidArgumentError("folder", self.folder, "there is no such folder")
         program = self.command[0]
         if not find_placeholders(program) and self._program() is None:
-            rule = "there is no such program, or it may not be executed"
+            rule = "there is no such program, or it is not executable"
             raise InvalidArgumentError("command", program, rule)
 
     def arguments(self, config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -162,7 +164,7 @@ class Script:
         return (*command, *(part for name in values for part in flag(name, values[name])))
 
     def __call__(self, config: Mapping[str, Any], run: Handle) -> None:
-        """Run one leg: start the script, pass its reports and checkpoints on, see it end."""
+        """Run one job: start the script, pass on its reports and checkpoints, wait for its end."""
         arguments = self.arguments(config)
         with _scratch(run.folder) as scratch:
             save, reports = scratch / "save", Reports(scratch / "reports.jsonl")
@@ -171,12 +173,14 @@ class Script:
             environment |= _make_variables(config, run, reports.path, save)
             process = None
             try:
-                with undisturbed():
+                with delaying_unwind():
                     process = self._start(arguments, environment)
+                    children.watch(process.pid)
                 self._follow(process, run, reports, save)
             finally:
                 if process is not None:
                     end(process)
+                    children.forget(process.pid)
 
     def _program(self) -> str | None:
         """Where the program is; as the system looks for it, from the working directory."""
@@ -188,10 +192,15 @@ class Script:
     def _start(
         self, arguments: tuple[str, ...], environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
-        # It stays in the worker's process group, so that killing the group reaches it too.
+        # In a worker process it stays in that one's group, so that killing the group reaches it
+        # too. In a thread of the tuner it gets a group of its own, which Ctrl-C does not reach.
         try:
             return subprocess.Popen(  # noqa: S603 - running the user's command is the purpose
-                arguments, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment
+                arguments,
+                stdin=subprocess.DEVNULL,
+                cwd=self.folder,
+                env=environment,
+                start_new_session=children.need_a_group(),
             )
         except (OSError, ValueError) as error:
             raise ScriptError(f"The script ({self}) cannot be started: {error}.") from error
@@ -227,14 +236,14 @@ class Script:
         while True:
             ended = process.poll() is not None
             if reports.read(whole=False):
-                # It goes on beyond its goal. What it saves then belongs to a later resource.
+                # It trains beyond its goal. What it saves then belongs to a later resource.
                 return False
             if ended:
                 return True
             if time.monotonic() > deadline:
                 _logger.warning(
                     "The script (%s) was still running %g s after it had reached its goal, and was "
-                    "ended; a script should end at RUNGWISE_UNTIL.",
+                    "killed; a script should end at RUNGWISE_UNTIL.",
                     self,
                     self.saving_time,
                 )
@@ -244,9 +253,9 @@ class Script:
     def _ended(
         self, process: subprocess.Popen[bytes], run: Handle, save: Path, resource: float | None
     ) -> None:
-        """The script has ended by itself: well, or not."""
+        """The script has ended by itself: with success, or not."""
         if process.returncode != 0:
-            raise ScriptError(f"The script ({self}) {told_exit(process.returncode)}.")
+            raise ScriptError(f"The script ({self}) {describe_exit(process.returncode)}.")
         if resource is None:
             raise ScriptError(
                 f"The script ({self}) ended without a report: it must append lines such as "
@@ -262,7 +271,7 @@ class Script:
 
 
 def _complete(save: Path, report: ScriptReport) -> Path:
-    """The folder that a report calls complete; never a link, whose target is not ours to empty."""
+    """The folder that a report calls complete; never a link: its target must not be emptied."""
     if not _is_folder(save):
         raise malformed(report.line, '"checkpoint" needs RUNGWISE_SAVE to be the folder it was')
     if report.checkpoint is True:
@@ -287,12 +296,12 @@ def _commit(folder: Path, run: Handle, resource: float) -> None:
     entries = sorted(folder.iterdir())
     moved = 0
     with run.checkpoint(resource) as target:
-        # One by one: a script that waits until the folder is empty waits long enough.
+        # One by one: a script that waits until the folder is empty waits until all are moved.
         for entry in entries:
             shutil.move(entry, target / entry.name)
             moved += 1
-    # If the disk was full, the run goes on without this checkpoint. Only what was listed goes: the
-    # script may be writing its next one as soon as the folder is empty.
+    # If the disk was full, training continues without this checkpoint. Only what was listed is
+    # removed: the script may write its next checkpoint as soon as the folder is empty.
     for entry in entries[moved:]:
         _remove(entry)
 
@@ -306,7 +315,7 @@ def _remove(entry: Path) -> None:
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """A folder for one leg; those of legs that were killed are removed."""
+    """A folder for one job; those of jobs that were killed are removed."""
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{_SCRATCH}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -327,7 +336,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 def _make_variables(
     config: Mapping[str, Any], run: Handle, reports: Path, save: Path
 ) -> dict[str, str]:
-    """What a script finds in its environment."""
+    """The environment variables of a script."""
     return {
         "RUNGWISE_CONFIG": json.dumps(dict(config)),
         "RUNGWISE_REPORTS": str(reports),

@@ -20,7 +20,7 @@ def is_installed(module: str) -> bool:
 
 
 def check_searcher(searcher: Any, space: Space) -> None:
-    """Raise now what a searcher would raise later.
+    """Raise now what a searcher would raise later, also where priors cannot be drawn.
 
     Its class may declare what it needs, ``needs = (module, …, extra)``: the modules that must be
     installed, and the extra of rungwise that installs them. A method ``check(space)`` may raise
@@ -30,6 +30,8 @@ def check_searcher(searcher: Any, space: Space) -> None:
         searcher: the searcher.
         space: where it is to search.
     """
+    if not space.drawable:
+        raise MissingExtraError("drawing from a normal or beta prior", "configspace")
     needs = getattr(type(searcher), "needs", None)
     if needs is not None and not all(map(is_installed, needs[:-1])):
         raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[-1])

@@ -50,7 +50,7 @@ _CONJUNCTIONS: Mapping[str, type[AllOf | AnyOf]] = {
 
 
 def is_configuration_space(obj: object) -> bool:
-    """Whether an object is a ``ConfigSpace.ConfigurationSpace``, told without importing it."""
+    """Whether an object is a ``ConfigSpace.ConfigurationSpace``, without importing it."""
     return any(
         kind.__name__ == "ConfigurationSpace" and kind.__module__.split(".")[0] == "ConfigSpace"
         for kind in type(obj).__mro__

@@ -18,7 +18,7 @@ from rungwise.errors import SpaceError
 from rungwise.space.scalars import Scalar, identity, is_number, is_scalar, plain
 
 INT_LIMIT = 2**53
-"""The last whole number that every float, and so every JSON reader, can still tell apart."""
+"""The last whole number that every float, and so every JSON reader, can still distinguish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Float:
         return self.unit(value)
 
     def accept(self, name: str, value: Any) -> float:
-        """The value as a float; whole numbers are welcome."""
+        """The value as a float; whole numbers are accepted, too."""
         number = plain(value)
         if not is_number(number) or not self.low <= number <= self.high:
             raise SpaceError(name, value, f"it must be a number from {self.low!r} to {self.high!r}")
@@ -193,10 +193,10 @@ class Choice:
                     "options", option, "an option must be a str, bool, None or finite number"
                 )
             if identity(option) in index:
-                raise SpaceError("options", options, f"{option!r} must not stand there twice")
+                raise SpaceError("options", options, f"{option!r} is listed twice")
             index[identity(option)] = len(index)
         if not index:
-            raise SpaceError("options", options, "there must be at least one option")
+            raise SpaceError("options", options, "it must have at least one option")
         object.__setattr__(self, "options", tuple(option for _, option in index))
         object.__setattr__(self, "ordered", ordered)
         object.__setattr__(self, "_index", index)
@@ -214,7 +214,7 @@ class Choice:
         return self.options[min(int(u * len(self.options)), len(self.options) - 1)]
 
     def unit(self, value: Any) -> float:
-        """Where an option stands among the others, from 0 for the first to 1 for the last."""
+        """The position of an option among the others, from 0 for the first to 1 for the last."""
         return self.index(value) / max(len(self.options) - 1, 1)
 
     def place(self, value: Any) -> float:

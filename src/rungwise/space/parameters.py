@@ -53,7 +53,7 @@ class Parameter:
 
 
 def check_name(name: Any) -> str:
-    """A name that can stand in a configuration."""
+    """Check a name that can be used in a configuration."""
     if type(name) is not str or not name:
         raise SpaceError("name", name, "a parameter's name must be a non-empty str")
     return name
@@ -68,7 +68,7 @@ def in_order(parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
     by_name: dict[str, Parameter] = {}
     for parameter in parameters:
         if parameter.name in by_name:
-            raise SpaceError("name", parameter.name, "a space must not have two such parameters")
+            raise SpaceError("name", parameter.name, "two parameters have this name")
         by_name[parameter.name] = parameter
     depths: dict[str, int] = {}
     for name in by_name:
@@ -79,10 +79,10 @@ def in_order(parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
 def _depth(
     name: str, by_name: Mapping[str, Parameter], depths: dict[str, int], path: tuple[str, ...]
 ) -> int:
-    """How many conditions stand above a parameter at most."""
+    """The length of the longest chain of conditions above a parameter."""
     if name in path:
         circle = " → ".join([*path[path.index(name) :], name])
-        raise SpaceError("condition", circle, "conditions must not go round in a circle")
+        raise SpaceError("condition", circle, "conditions must not form a cycle")
     if name not in depths:
         condition = by_name[name].condition
         parents = condition.names() if condition else frozenset()

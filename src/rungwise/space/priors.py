@@ -2,11 +2,13 @@
 
 They come with a ``ConfigSpace.ConfigurationSpace`` only, and change the draw, never which values
 are legal. ConfigSpace itself draws from the bell-shaped ones, so that they mean what they mean
-there.
+there. It is an optional dependency: without it a space that has them can be read, checked and
+written, but not drawn from.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from bisect import bisect_right
 from dataclasses import asdict, dataclass
@@ -16,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rungwise.errors import SpaceError
+from rungwise.errors import MissingExtraError, SpaceError
 from rungwise.space.domains import Choice, Domain, Float, Int
 from rungwise.space.scalars import Scalar, is_number
 
@@ -90,6 +92,12 @@ class Beta:
 Prior: TypeAlias = Weights | Normal | Beta
 
 
+def is_drawable(prior: Prior | None) -> bool:
+    """Whether a prior can be drawn from with the packages that are installed."""
+    shaped = isinstance(prior, (Normal, Beta))
+    return not shaped or importlib.util.find_spec("ConfigSpace") is not None
+
+
 def _draw_shaped(prior: Normal | Beta, domain: Float | Int, rng: np.random.Generator) -> Scalar:
     # The legacy interface over the caller's own generator: no seeding, and rng moves on.
     state = np.random.RandomState(rng.bit_generator)
@@ -102,8 +110,10 @@ def _draw_shaped(prior: Normal | Beta, domain: Float | Int, rng: np.random.Gener
 @lru_cache(maxsize=256)
 def _hyperparameter(prior: Normal | Beta, domain: Float | Int) -> Any:
     """ConfigSpace's own object for the prior; building one takes longer than drawing from it."""
-    import ConfigSpace  # noqa: PLC0415  # slow to import, and few spaces need it
-
+    try:
+        import ConfigSpace  # noqa: PLC0415  # slow to import, and few spaces need it
+    except ImportError:
+        raise MissingExtraError("drawing from a normal or beta prior", "configspace") from None
     kind = f"{type(prior).__name__}{'Float' if isinstance(domain, Float) else 'Integer'}"
     build = getattr(ConfigSpace, f"{kind}Hyperparameter")
     return build("drawn", lower=domain.low, upper=domain.high, log=domain.log, **asdict(prior))

@@ -34,7 +34,7 @@ def is_number(value: Any) -> TypeGuard[int | float]:
 
 
 def identity(value: Scalar) -> tuple[type, Scalar]:
-    """What tells 1, 1.0 and True apart."""
+    """What distinguishes 1, 1.0 and True."""
     return (type(value), value)
 
 

@@ -13,6 +13,7 @@ from rungwise.errors import SpaceError
 from rungwise.space import codec, configspace
 from rungwise.space.domains import Choice, Domain, Float, Int
 from rungwise.space.parameters import Parameter, check_name, in_order
+from rungwise.space.priors import is_drawable
 from rungwise.space.rules import Rule
 from rungwise.space.scalars import Scalar, canonical, is_scalar, plain
 
@@ -28,7 +29,7 @@ _SHOWN = 6
 class Space:
     """A search space; immutable.
 
-    Build one with :meth:`parse`. Parameters stand in the space's own order, which is by name, with
+    Build one with :meth:`parse`. Parameters are in the space's own order, which is by name, with
     those that depend on others behind them; so a space does not depend on the order in which it
     was written. Values are plain Python ``str``, ``int``, ``float``, ``bool`` and ``None``.
 
@@ -53,7 +54,7 @@ class Space:
 
     @classmethod
     def parse(cls, obj: Any) -> Space:
-        """A space from what a person writes.
+        """A space from its short form.
 
         Args:
             obj: a dict of name to :class:`Float`, :class:`Int`, :class:`Choice`, list of options
@@ -104,6 +105,11 @@ class Space:
         known = [size for size in sizes if size is not None]
         return math.prod(known) if len(known) == len(sizes) else None
 
+    @property
+    def drawable(self) -> bool:
+        """Whether all priors can be drawn from with the packages that are installed."""
+        return all(is_drawable(parameter.prior) for parameter in self._parameters)
+
     def sample(self, rng: np.random.Generator) -> dict[str, Scalar]:
         """A random configuration, uniform unless the space says otherwise.
 
@@ -147,7 +153,7 @@ class Space:
     def key(self, config: Mapping[str, Any]) -> str:
         """The canonical name of a validated configuration, as JSON text.
 
-        It does not depend on the order of the parameters, and tells 1, 1.0, True and "1" apart.
+        It does not depend on the order of the parameters, and distinguishes 1, 1.0, True and "1".
         """
         values = {name: plain(value) for name, value in config.items()}
         for name, value in values.items():
@@ -179,7 +185,7 @@ class Space:
         return vector
 
     def describe(self, other: Space) -> list[str]:
-        """How another space differs from this one, a line each; empty when they are equal."""
+        """How another space differs from this one, one line each; empty when they are equal."""
         lines = []
         ours, theirs = self._by_name, {known.name: known for known in other.parameters}
         for name in sorted(ours.keys() | theirs.keys()):
@@ -272,7 +278,7 @@ def _text(parameter: Parameter) -> str:
 
 
 def _only(ours: Iterable[Rule], theirs: Iterable[Rule]) -> tuple[list[str], list[str]]:
-    """The rules that stand on one side only, in words."""
+    """The rules that are on one side only, as text."""
     here, there = (
         {canonical(rule.to_json()): str(rule) for rule in side} for side in (ours, theirs)
     )

@@ -1,4 +1,4 @@
-"""Studies and spaces as files: what a person writes in YAML or JSON, read and checked."""
+"""Read and check studies and spaces in YAML and JSON files."""
 
 from rungwise.specification.functions import load_function
 from rungwise.specification.spaces import read_space

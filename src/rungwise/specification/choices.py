@@ -1,4 +1,4 @@
-"""What a person asks for in few words: the goal of a metric, a scheduler and its options."""
+"""Short forms: the goal from the name of a metric, a scheduler from its name and options."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
         *("perplexity", "ppl", "cost", "regret", "wer", "cer"),
     ),
 }
-"""Metrics that everybody wants large, or small."""
+"""Metrics that are always maximised, or minimised."""
 
-TURNING = ("neg", "negative", "minus", "inverse", "reduction", "drop")
-"""Words that turn the meaning of a metric round: with one of them its name tells nothing."""
+REVERSING = ("neg", "negative", "minus", "inverse", "reduction", "drop")
+"""Words that reverse the meaning of a metric: with one of them its name says nothing."""
 
 
 def guess_goal(name: str) -> Literal["min", "max"] | None:
-    """The goal that the name of a metric tells: a well-known one, or one with such a part.
+    """The goal that the name of a metric implies: a well-known one, or one with such a part.
 
     Parts are separated by underscores, and capitals do not matter. None for a name that is not
     known, or whose parts contradict each other.
@@ -42,7 +42,7 @@ def guess_goal(name: str) -> Literal["min", "max"] | None:
     """
     parts = set(name.lower().split("_"))
     found = [goal for goal, names in GOALS.items() if parts.intersection(names)]
-    return found[0] if len(found) == 1 and parts.isdisjoint(TURNING) else None
+    return found[0] if len(found) == 1 and parts.isdisjoint(REVERSING) else None
 
 
 def build_scheduler(text: str | None, **options: Any) -> Recipe:

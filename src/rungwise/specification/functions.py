@@ -55,10 +55,10 @@ def load_function(reference: str) -> Callable[..., Any]:
     except InvalidArgumentError:
         raise
     except (Exception, SystemExit, CalledWhileLoadingError) as error:
-        told = f"{type(error).__name__}: {error}"
+        cause = f"{type(error).__name__}: {error}"
         if isinstance(error, CalledWhileLoadingError):
-            told = "a call of rungwise.tune: put that under if __name__ == '__main__'"
-        rule = f"its module cannot be imported; that raised {told}"
+            cause = "a call of rungwise.tune: put that under if __name__ == '__main__'"
+        rule = f"its module cannot be imported; it raised {cause}"
         raise InvalidArgumentError("train", reference, rule) from error
     found: Any = module
     for part in name.split("."):

@@ -1,4 +1,4 @@
-"""Schedulers, criteria, searchers and backends as a person writes them in a file.
+"""Schedulers, criteria, searchers and backends as they are written in a file.
 
 ::
 
@@ -24,7 +24,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
 from rungwise.rankings import Ranking
 from rungwise.registry import BACKENDS, RANKINGS, SCHEDULERS, SEARCHERS, Family
-from rungwise.specification.files import Document
+from rungwise.specification.document import Document
 from rungwise.specification.spaces import known_key
 from rungwise.study_options import LadderOptions
 
@@ -34,11 +34,11 @@ OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
 """The keys of a study that are options of its scheduler."""
 
 OF_RECIPE = ("scheduler", *OF_SCHEDULER)
-"""The keys of a study that make it say which scheduler it wants."""
+"""The keys of a study that choose its scheduler."""
 
 
 def read_scheduler(document: Document) -> Recipe:
-    """The scheduler of a study: its own key, and those beside it that belong to it."""
+    """The scheduler of a study: its own key, and the keys beside it that belong to it."""
     kind: Any = SCHEDULERS.find(SCHEDULERS.default)
     place, options = document, dict[str, Document]()
     if "scheduler" in document.data:
@@ -53,7 +53,7 @@ def read_scheduler(document: Document) -> Recipe:
         if key in known:
             options[key] = document[key]
         elif key != "max_resource":
-            raise document[key].wrong(f"{kind.__name__} has none")
+            raise document[key].wrong(f"{kind.__name__} has no such option")
     if "resource" in known and "max_resource" in document.data:
         options.setdefault("resource", document["max_resource"])
     recipe: Recipe = _built(kind, options, place)
@@ -73,7 +73,7 @@ def read_searcher(document: Document) -> Searcher:
 
 
 def read_backend_key(document: Document) -> Any:
-    """The backend of a study: its own key, and those beside it that are short forms."""
+    """The backend of a study: its own key, and the keys beside it that are short forms."""
     place = document["backend"]
     kind, options = _typed(place, BACKENDS)
     for key in (each.name for each in SHORT_FORMS):
@@ -82,7 +82,7 @@ def read_backend_key(document: Document) -> Any:
         if key in options:
             raise document[key].wrong("it must be given once, here or for the backend")
         if key not in kind.__dataclass_fields__:
-            raise document[key].wrong(f"{kind.__name__} has none")
+            raise document[key].wrong(f"{kind.__name__} has no such option")
         options[key] = document[key]
     return _built(kind, options, place)
 
@@ -96,7 +96,7 @@ def _typed(document: Document, family: Family) -> tuple[Any, dict[str, Document]
     """The class that a text or a mapping with a type asks for, and its options."""
     if isinstance(document.data, str):
         word, written = family.parse(document.data, document.label())
-        # Options in a text stand where the text stands.
+        # Options in a text are where the text is.
         options = {key: replace(document, data=value) for key, value in written.items()}
         return family.find(word), options
     name = _find_type(document, family)

@@ -1,4 +1,4 @@
-"""Spaces as a person writes them in a file.
+"""Spaces as they are written in a file.
 
 ::
 
@@ -11,7 +11,7 @@
     forbidden:
       - all: [{name: lr, op: ">", value: 0.5}, {name: act, op: "==", value: tanh}]
 
-``forbidden`` is no parameter, and neither is ``parameters``, under which the parameters may stand:
+``forbidden`` is no parameter, and neither is ``parameters``, which may hold the parameters:
 as above, or as the list of :mod:`rungwise.space.codec`.
 """
 
@@ -28,7 +28,8 @@ from rungwise.scalars import scalar
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.space.codec import VERSION
 from rungwise.space.scalars import is_scalar
-from rungwise.specification.files import Document, read
+from rungwise.specification.document import Document
+from rungwise.specification.files import read
 
 _KINDS: Mapping[str, tuple[tuple[str, ...], Mapping[str, bool]]] = {
     "float": (("low", "high"), {"log": False}),
@@ -59,11 +60,11 @@ def read_space(source: str | os.PathLike[str] | Mapping[str, Any] | Document) ->
     try:
         return _space(document)
     except RecursionError:
-        raise document.wrong("its rules and conditions must not nest so much") from None
+        raise document.wrong("its rules and conditions are nested too deeply") from None
 
 
 def known_key(document: Document, key: str, known: Iterable[str]) -> InvalidArgumentError:
-    """The error for a key that nobody knows, with the one that may have been meant."""
+    """The error for an unknown key, with the one that may have been meant."""
     names = tuple(known)
     near = difflib.get_close_matches(key, names, n=1)
     meant = f"did you mean {near[0]!r}? " if near else ""
@@ -94,7 +95,7 @@ def _space(document: Document) -> Space:
 
 
 def _listed(document: Document) -> dict[str, Any]:
-    """A parameter of the list form: its name stands within."""
+    """A parameter of the list form, which has its name within."""
     document.mapping("it must be a mapping with a name and a type")
     name = document.data.get("name")
     if not isinstance(name, str) or not name:

@@ -1,7 +1,7 @@
-"""Studies as a person writes them in a file: ``rungwise tune study.yaml``.
+"""Studies as they are written in a file: ``rungwise tune study.yaml``.
 
-Every key is an argument of :func:`rungwise.tune` by the same name. Files are looked for from the
-folder of the study file, so that it means the same wherever it is started from.
+Every key is an argument of :func:`rungwise.tune` by the same name. Paths are relative to
+the folder of the study file, so that it means the same in every working directory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from rungwise.options import list_options
 from rungwise.scripts import Script, find_script
 from rungwise.space import Space
 from rungwise.specification.choices import guess_goal
-from rungwise.specification.files import Document, read
+from rungwise.specification.document import Document
+from rungwise.specification.files import read
 from rungwise.specification.functions import is_reference, split_reference
 from rungwise.specification.recipes import (
     OF_RECIPE,
@@ -86,7 +87,7 @@ def _read_options(document: Document, folder: Path, space: Space) -> dict[str, A
 
 
 def _goal(given: Mapping[str, Any]) -> str | None:
-    """The goal that the metric's name tells, for a study that does not say."""
+    """The goal that the metric's name implies, for a study that does not give one."""
     metric = given.get("metric")
     return guess_goal(metric) if isinstance(metric, str) else None
 
@@ -94,7 +95,7 @@ def _goal(given: Mapping[str, Any]) -> str | None:
 def _check_needed(document: Document, *, goal_known: bool) -> None:
     given = document.data
     if ("train" in given) == ("command" in given):
-        rule = "it must say what is trained: train, or command (one of them)"
+        rule = "give what is trained: either train or command"
         raise InvalidArgumentError(document.label(), Words(_listed(given)), rule)
     needed = ("space", "metric") if goal_known else ("space", "metric", "goal")
     missing = [key for key in needed if key not in given]
@@ -211,10 +212,10 @@ _OPTIONS = tuple(each for each in (*list_options(*GROUPS), *SHORT_FORMS) if each
 """The options that a study file may give."""
 
 _READ_OTHERWISE = ("initial", "study", "transfer", "checkpoints", "searcher", "backend", *OF_RECIPE)
-"""Keys whose values need more than themselves: the space, the folder, keys beside them."""
+"""Keys that are read together with something else: the space, the folder, other keys."""
 
 KEYS = (
     *("train", "command", "flags", "environment", "space"),
     *(each.name for each in _OPTIONS),
 )
-"""All that a study file may say."""
+"""Everything that a study file may give."""

@@ -96,6 +96,12 @@ class StudyFile(Closing):
             self._note("about", {"version_of_about": ABOUT, **asdict(about)})
             self._flush()
 
+    def change_about(self, about: About) -> None:
+        """Keep how the study is run from now on; what it is stays."""
+        self._note("about", {"version_of_about": ABOUT, **asdict(about)})
+        self._flush()
+        self._about = None
+
     def extend(self, entries: Iterable[Entry], *, part: int = 0) -> None:
         """Store entries, and in the same transaction the notes made since the last ones."""
         if not self._pending:
@@ -129,7 +135,7 @@ class StudyFile(Closing):
 
     @property
     def about(self) -> About:
-        """What the file holds about its study; it never changes, so it is read once."""
+        """What the file holds about its study, by the last change; it is read once."""
         if self._about is None:
             self._about = self._read_about()
         return self._about
@@ -138,7 +144,7 @@ class StudyFile(Closing):
         found = self._noted("about")
         if not found:
             raise SchemaError(f"{self.path} holds a log, but it was not written by rungwise.tune.")
-        document = dict(found[0][1])
+        document = dict(found[-1][1])
         if document.pop("version_of_about", None) != ABOUT:
             raise SchemaError(f"{self.path} was written by a later version of rungwise.")
         with self._checking("the description of its study"):

@@ -1,7 +1,7 @@
-"""Conformance suites to subclass, and stand-ins for tests.
+"""Conformance suites to subclass, and test doubles.
 
-A scheduler, ranking, searcher, log, backend or checkpoint store of your own gets all the tests of
-ours from one class in a test module::
+A scheduler, ranking, searcher, log, backend or checkpoint store of your own gets all the tests
+that rungwise's own have, from one class in a test module::
 
     from rungwise.testing import RankingConformance
 

@@ -4,7 +4,7 @@ Example::
 
     class TestMyBackend(BackendConformance):
         def make_backend(self, curves, workers):
-            return MyBackend(Playing(curves), workers)
+            return MyBackend(make_player(curves), workers)
 
 A backend that runs training functions has a larger one, :class:`TrainingBackendConformance` in
 :mod:`rungwise.testing.training_backends`.
@@ -40,21 +40,21 @@ Curves = Sequence[Sequence[float]]
 
 RESOURCES = 9
 IDLE_POLLS = 2
-"""How often an idle backend is asked whether it has made something up."""
+"""How often an idle backend is polled to check that it returns no messages."""
 
 
-class Witness:
-    """Stands between a driver and a backend, and writes down what both say.
+class RecordingBackend:
+    """Stands between a driver and a backend, and records the messages and calls of both.
 
     Args:
-        backend: whom to watch.
+        backend: the backend to record.
 
     Attributes:
-        said: all that the backend said, in order.
-        jobs: all that it was given, by number.
-        answers: what was answered, in order: (job, whether to train on).
-        clock: what its clock showed, whenever somebody looked.
-        most: how many jobs were with it at a time, at most.
+        said: all messages of the backend, in order.
+        jobs: all jobs that it was given, by number.
+        answers: the answers to reports, in order: (job, whether to train on).
+        clock: what its clock showed each time that it was read.
+        most: the largest number of jobs that it had at a time.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -90,7 +90,7 @@ class Witness:
         self.backend.answer(job, go_on)
 
     def poll(self) -> Sequence[Message]:
-        """What happened since."""
+        """The messages since the last poll."""
         said = self.backend.poll()
         now = self.now
         for message in said:
@@ -121,16 +121,16 @@ class BackendConformance:
     """Subclass it and give :meth:`make_backend`.
 
     Attributes:
-        patience: how many seconds a backend may take over what it is asked.
+        timeout: how many seconds a backend may take for each thing that it is asked.
     """
 
-    patience: ClassVar[float] = 60.0
+    timeout: ClassVar[float] = 60.0
 
     def make_backend(self, curves: Curves, workers: int) -> Backend:
         """A backend on which trial k yields ``curves[k][r - 1]`` after resource r = 1, 2, ….
 
-        A trial is trained as far as its curve goes, unless it is told to leave before. It is
-        closed in the end.
+        A trial is trained as far as its curve goes, unless a report is answered False before. The
+        backend is closed in the end.
         """
         raise NotImplementedError
 
@@ -141,20 +141,20 @@ class BackendConformance:
         for backend in self._made:
             backend.close()
 
-    def _new(self, curves: Curves, workers: int) -> Witness:
+    def _new(self, curves: Curves, workers: int) -> RecordingBackend:
         return self._watched(self.make_backend(curves, workers), workers)
 
-    def _watched(self, backend: Backend, workers: int) -> Witness:
+    def _watched(self, backend: Backend, workers: int) -> RecordingBackend:
         """A backend all of whose slots are ready."""
         self._made.append(backend)
-        witness = Witness(backend)
-        self._until(witness, lambda: witness.idle() == workers)
-        return witness
+        recording = RecordingBackend(backend)
+        self._until(recording, lambda: recording.idle() == workers)
+        return recording
 
     # -- jobs by hand --------------------------------------------------------------------------
 
     def test_slots_are_idle_until_they_are_given_a_job(self) -> None:
-        """So many as it was made for; a job takes one, and gives it back when it has left."""
+        """As many as it was made for; a job takes one, and gives it back when it has left."""
         backend = self._new(_curves(3), 3)
         assert len(backend.views()) <= 3
         backend.start(Assignment(0, 1, {"row": 1}, 0, RESOURCES))
@@ -168,13 +168,13 @@ class BackendConformance:
         assert all(view.trial is None for view in backend.views())
 
     def test_an_idle_backend_has_nothing_to_say(self) -> None:
-        """Asking comes back, empty-handed."""
+        """poll() returns without a message."""
         backend = self._new(_curves(3), 1)
-        self._hear_nothing_more(backend)
+        self._expect_silence(backend)
         assert backend.clock[0] >= 0
 
-    def test_a_job_told_to_leave_ends_once(self) -> None:
-        """Not before it was told to, and nothing comes after."""
+    def test_a_job_that_must_leave_ends_once(self) -> None:
+        """Not before its report was answered False, and no message follows."""
         curves = _curves(2)
         backend = self._new(curves, 1)
         backend.start(Assignment(0, 1, {"row": 1}, 0, RESOURCES))
@@ -182,7 +182,7 @@ class BackendConformance:
             assert self._next(backend) == [Reported(0, resource, curves[1][resource - 1])]
             backend.answer(0, go_on=resource < 3)
         assert self._next(backend) == [Ended(0)]
-        self._hear_nothing_more(backend)
+        self._expect_silence(backend)
 
     def test_jobs_that_are_unknown_or_have_left_are_ignored(self) -> None:
         """Answers and requests to leave may come too late."""
@@ -194,7 +194,7 @@ class BackendConformance:
         for job in (0, 17):
             backend.answer(job, go_on=True)
             backend.ask_to_leave(job, "too late")
-        self._hear_nothing_more(backend)
+        self._expect_silence(backend)
         assert backend.idle() == 1
 
     def test_a_job_leaves_in_the_middle_when_it_is_asked_to(self) -> None:
@@ -208,7 +208,7 @@ class BackendConformance:
             said += self._next(backend)
         assert isinstance(said[-1], (Ended, Crashed))
         self._until(backend, lambda: backend.idle() == 1)
-        self._hear_nothing_more(backend)
+        self._expect_silence(backend)
 
     def test_a_worker_takes_one_job_after_another(self) -> None:
         """The next job of the same trial reports what lies beyond the last one."""
@@ -223,7 +223,7 @@ class BackendConformance:
             assert self._next_new(backend, start) == Ended(number)
 
     def test_workers_work_side_by_side(self) -> None:
-        """None waits for the end of another's job."""
+        """No worker waits for the end of another one's job."""
         backend = self._new(_curves(3), 3)
         for number in range(3):
             backend.start(Assignment(number, number, {"row": number}, 0, RESOURCES))
@@ -239,21 +239,21 @@ class BackendConformance:
         assert sorted(ended) == [0, 1, 2]
 
     def test_being_woken_is_harmless(self) -> None:
-        """However often, and whether or not somebody waits."""
+        """However often, and whether or not poll() is waiting."""
         backend = self._new(_curves(1), 1)
         for _ in range(1000):
             backend.wake()
-        self._hear_nothing_more(backend)
+        self._expect_silence(backend)
 
     # -- whole studies -------------------------------------------------------------------------
 
     @pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
-    def driven(self, request: pytest.FixtureRequest) -> tuple[Witness, MemoryLog]:
+    def driven(self, request: pytest.FixtureRequest) -> tuple[RecordingBackend, MemoryLog]:
         """A study that was run to its end."""
         return self._drive(PASHA(max_resource=RESOURCES), 12, request.param)
 
-    def test_a_whole_study(self, driven: tuple[Witness, MemoryLog]) -> None:
-        """All that must be true of one, looked at in one go since backends may be slow."""
+    def test_a_whole_study(self, driven: tuple[RecordingBackend, MemoryLog]) -> None:
+        """All that must be true of one, checked in one test since backends may be slow."""
         backend, log = driven
         self._reports_come_in_order(backend)
         self._jobs_end_once_and_for_all(backend)
@@ -270,7 +270,9 @@ class BackendConformance:
         self._decisions_are_the_engines(log)
         assert any(not go_on for _, go_on in backend.answers)
 
-    def _drive(self, recipe: Recipe, trials: int, workers: int) -> tuple[Witness, MemoryLog]:
+    def _drive(
+        self, recipe: Recipe, trials: int, workers: int
+    ) -> tuple[RecordingBackend, MemoryLog]:
         study = Study(
             recipe, Limits(trials=trials), initial=[{"row": row} for row in range(trials)]
         )
@@ -282,7 +284,7 @@ class BackendConformance:
         assert backend.most <= workers
         return backend, log
 
-    def _reports_come_in_order(self, backend: Witness) -> None:
+    def _reports_come_in_order(self, backend: RecordingBackend) -> None:
         curves = _curves(1 + max(job.trial for job in backend.jobs.values()))
         for job in backend.jobs.values():
             start = int(job.start)
@@ -296,7 +298,7 @@ class BackendConformance:
             values = curves[job.trial][start : start + len(reports)]
             assert reports == list(enumerate(values, start=start + 1)), f"of job {job.job}"
 
-    def _jobs_end_once_and_for_all(self, backend: Witness) -> None:
+    def _jobs_end_once_and_for_all(self, backend: RecordingBackend) -> None:
         asked = [job for job, go_on in backend.answers if not go_on]
         assert len(asked) == len(set(asked))
         for number in backend.jobs:
@@ -305,9 +307,9 @@ class BackendConformance:
             assert kinds.count(Ended) == 1, f"job {number}"
             assert kinds[-1] is Ended, f"job {number}"
             assert set(kinds) == {Reported, Ended}, f"job {number}"
-            assert number in asked, f"job {number} left before it was told to"
+            assert number in asked, f"job {number} left before its report was answered False"
 
-    def _time_does_not_fall(self, backend: Witness, log: MemoryLog) -> None:
+    def _time_does_not_fall(self, backend: RecordingBackend, log: MemoryLog) -> None:
         assert backend.clock == sorted(backend.clock)
         times = [event.at for event, _ in log.entries]
         assert times == sorted(times)
@@ -330,17 +332,17 @@ class BackendConformance:
 
     # -- waiting -------------------------------------------------------------------------------
 
-    def _next(self, backend: Witness) -> Sequence[Message]:
-        """What the backend says next, waited for."""
-        deadline = time.monotonic() + self.patience
+    def _next(self, backend: RecordingBackend) -> Sequence[Message]:
+        """Wait for the next messages of the backend."""
+        deadline = time.monotonic() + self.timeout
         while time.monotonic() < deadline:
             said = backend.poll()
             if said:
                 return list(said)
-        raise AssertionError(f"nothing was heard of the backend for {self.patience} s")
+        raise AssertionError(f"the backend sent no message for {self.timeout} s")
 
-    def _next_new(self, backend: Witness, start: float) -> Message:
-        """The same, past the ground that a job without a checkpoint covers again."""
+    def _next_new(self, backend: RecordingBackend, start: float) -> Message:
+        """The same, without the reports that a job without a checkpoint repeats."""
         while True:
             for message in self._next(backend):
                 if isinstance(message, Reported) and message.resource <= start:
@@ -348,14 +350,14 @@ class BackendConformance:
                 elif isinstance(message, (Reported, Ended, Crashed)):
                     return message
 
-    def _until(self, backend: Witness, holds: Callable[[], bool]) -> None:
-        """Poll until something holds; nothing may be said meanwhile."""
-        deadline = time.monotonic() + self.patience
+    def _until(self, backend: RecordingBackend, holds: Callable[[], bool]) -> None:
+        """Poll until a condition holds; no message may arrive meanwhile."""
+        deadline = time.monotonic() + self.timeout
         while not holds():
-            assert time.monotonic() < deadline, f"it took longer than {self.patience} s"
+            assert time.monotonic() < deadline, f"it took longer than {self.timeout} s"
             assert len(backend.poll()) == 0
 
-    def _hear_nothing_more(self, backend: Witness) -> None:
+    def _expect_silence(self, backend: RecordingBackend) -> None:
         for _ in range(IDLE_POLLS):
             assert len(backend.poll()) == 0
 

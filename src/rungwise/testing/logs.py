@@ -121,14 +121,14 @@ class LogConformance:
         assert list(self._again(log, tmp_path).read_from(len(ENTRIES))) == ENTRIES[:2]
 
     def test_takes_no_entries_as_well(self, tmp_path: Path) -> None:
-        """Nothing is written, and nothing is wrong."""
+        """Nothing is written, and no error is raised."""
         log = self._filled(tmp_path)
         log.extend([])
         log.extend(iter(()))
         assert list(self._again(log, tmp_path).read_from()) == ENTRIES
 
     def test_takes_all_entries_or_none(self, tmp_path: Path) -> None:
-        """What breaks off in the middle leaves nothing, and the log can go on."""
+        """If an error occurs in the middle, no entry is kept, and the log still works."""
 
         def breaking_off() -> Iterator[Entry]:
             yield ENTRIES[0]

@@ -82,7 +82,7 @@ class SchedulerConformance:
 
     @pytest.mark.parametrize("workers", [1, 2, 5, 64])
     def test_ends_with_every_trial_started(self, workers: int) -> None:
-        """Nobody is forgotten, nobody trains beyond the maximum or in two places at once."""
+        """No trial is forgotten, trained beyond the maximum, or run in two jobs at once."""
         result = self.run(power_laws(50, RESOURCES, seed=workers), 50, workers=workers)
         assert len(result.rows) == 50
         assert {row for row, _, _ in result.jobs} == set(result.rows)
@@ -94,8 +94,8 @@ class SchedulerConformance:
         """The smallest study ends."""
         assert self.run(power_laws(1, RESOURCES), 1, workers=3).best is not None
 
-    def test_legs_of_a_trial_follow_each_other(self) -> None:
-        """Each leg begins where the one before ended."""
+    def test_jobs_of_a_trial_follow_each_other(self) -> None:
+        """Each job begins where the one before ended."""
         result = self.run(power_laws(60, RESOURCES, seed=2), list(range(60)), workers=4)
         reached: dict[int, int] = {}
         for row, start, until in result.jobs:
@@ -103,7 +103,7 @@ class SchedulerConformance:
             reached[row] = until
 
     def test_diverged_trials_are_never_promoted(self) -> None:
-        """A run of NaN gets its first leg and no other."""
+        """A trial that reports NaN gets its first job and no other."""
         values = power_laws(30, RESOURCES, seed=4).values.copy()
         values[5:] = math.nan
         result = self.run(Table(values), list(range(30)), workers=3)
@@ -144,8 +144,8 @@ class SchedulerConformance:
         engine = replay(self._study(30), MemoryLog.from_lines(log.to_lines()).read_from())
         assert engine.ended is not None
 
-    def test_survives_a_crash_at_any_moment(self) -> None:
-        """After any prefix of the log the open jobs are lost, and the study goes on to its end."""
+    def test_survives_a_crash_after_any_entry(self) -> None:
+        """After any prefix of the log the open jobs are lost, and the study runs to its end."""
         log = MemoryLog()
         table = power_laws(12, RESOURCES, seed=9)
         rows = list(range(12))
@@ -158,13 +158,13 @@ class SchedulerConformance:
             assert engine.ended is not None
             assert engine.best is not None
             assert whole.best is not None
-            # With one worker a lost leg is simply run again, so nothing else changes.
+            # With one worker a lost job is simply run again, so nothing else changes.
             assert (engine.best.id, engine.best_loss) == (whole.best.row, whole.best.value)
             assert list(engine.scheduler.ceilings) == whole.ceilings
 
     @pytest.mark.parametrize("seed", range(5))
     def test_failures_never_take_the_study_down(self, seed: int) -> None:
-        """Trials that fail, end by themselves or are lost: the study ends all the same."""
+        """Trials that fail, end by themselves or are lost: the study still ends."""
         rng = np.random.default_rng(seed)
         engine = Engine(self._study(25))
         running: dict[int, tuple[float, float]] = {}
@@ -178,7 +178,7 @@ class SchedulerConformance:
             if isinstance(decision, Done):
                 return
             assert isinstance(decision, (StartJob, Wait))
-            assert running, "told to wait although nothing runs"
+            assert running, "the request was answered Wait although nothing runs"
             self._something_happens(engine, running, rng)
         pytest.fail("the study does not end")
 

@@ -7,7 +7,7 @@ Example::
 
 Every test makes a fresh searcher. The import path names a callable without arguments; give the
 suite a function of your own where the searcher needs arguments. Name its class among ``types`` if
-it is a dataclass that study files shall keep.
+it is a dataclass that study files are to keep.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ListHistory:
 
     @property
     def levels(self) -> Sequence[float]:
-        """Every resource that anybody has reported at; the first one while nobody has."""
+        """Every resource that any trial has reported; 1 while there is no report."""
         return sorted({r for trial in self._trials for r in trial.resources}) or [1.0]
 
     def times_drawn(self, key: str) -> int:
@@ -174,7 +174,7 @@ class SearcherConformance:
 
     Attributes:
         import_path: ``"package.module:name"`` of what makes the searcher, without arguments.
-        types: classes of your own that :func:`rungwise.load` is told of.
+        types: classes of your own that are passed to :func:`rungwise.load`.
     """
 
     import_path: ClassVar[str]
@@ -247,13 +247,13 @@ class SearcherConformance:
 
     @pytest.mark.parametrize("make_space", SPACES)
     def test_proposes_to_several_workers_at_once(self, make_space: Any) -> None:
-        """Four ask before any of them reports: all get something legal, and nobody the same."""
+        """Four ask before any of them reports: all get legal configurations, all different."""
         space, searcher = make_space(), self.make_searcher()
         history = ListHistory(space)
         for number in range(6):
             rng = np.random.default_rng([9, number])
             config = searcher.propose(space, history, rng)
-            assert config is not None, "there are six configurations at least"
+            assert config is not None, "there are at least six configurations"
             assert space.key(space.validate(config)) == space.key(config)
             history.add(config, *([1.0 + number] if number < 2 else []))
         if make_space in FINITE_SPACES:

@@ -6,7 +6,7 @@ Example::
         def make_store(self, folder):
             return MyStore(str(folder))
 
-A store is a value: workers in other processes are given what ``to_json`` says of it. Where
+A store is a value: workers in other processes get what its ``to_json`` returns. Where
 :func:`rungwise.checkpoints.store_from_json` does not know it, name a function of your own as
 ``loader``.
 """
@@ -88,7 +88,7 @@ class StoreConformance:
     # -- committing ----------------------------------------------------------------------------
 
     def test_holds_nothing_at_first(self) -> None:
-        """And asking, or removing what is not there, neither fails nor leaves anything."""
+        """Reading, or removing what is not there, neither fails nor leaves anything behind."""
         assert (self._found(), self.checkpoints.size()) == ([], 0)
         assert self.checkpoints.latest(at_most=math.inf) is None
         self.checkpoints.prune(reported=3)
@@ -298,7 +298,7 @@ class StoreConformance:
 
     # -- workers -------------------------------------------------------------------------------
 
-    def test_a_worker_elsewhere_gets_to_know_it(self) -> None:
+    def test_a_worker_elsewhere_can_open_it(self) -> None:
         """From plain JSON, in another process and another working folder."""
         document = self.store.to_json()
         assert json.loads(json.dumps(document, allow_nan=False)) == document
@@ -349,7 +349,7 @@ class StoreConformance:
             yield
 
     def test_the_tuner_removes_while_workers_write_and_look(self) -> None:
-        """At the same time, and nobody stumbles over the others."""
+        """At the same time, without errors and without losing a checkpoint."""
         done = threading.Event()
 
         def remove() -> None:

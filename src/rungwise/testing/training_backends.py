@@ -35,7 +35,7 @@ from rungwise.policy import Policy, Rules
 from rungwise.run import Assignment
 from rungwise.schedulers import FixedResource
 from rungwise.storage.memory import MemoryLog
-from rungwise.testing.backends import BackendConformance, Curves, Witness
+from rungwise.testing.backends import BackendConformance, Curves, RecordingBackend
 
 Train = Callable[[dict[str, Any], Any], Any]
 
@@ -47,7 +47,7 @@ def do(config: Mapping[str, Any], run: Any) -> None:
 
 
 def make_player(curves: Curves) -> Train:
-    """A training function that plays the curve of its trial."""
+    """A training function that reports the curve of its trial."""
 
     def play(config: Mapping[str, Any], run: Any) -> None:  # noqa: ARG001 - a training function
         for resource in run.resources():
@@ -73,7 +73,7 @@ class TrainingBackendConformance(BackendConformance):
     def _folder(self, tmp_path: Path) -> None:
         self.folder = tmp_path
 
-    def open(self, train: Train, workers: int = 1) -> Witness:
+    def open(self, train: Train, workers: int = 1) -> RecordingBackend:
         """A backend that runs a training function, with all slots ready."""
         return self._watched(self._opened(train, workers), workers)
 
@@ -86,13 +86,13 @@ class TrainingBackendConformance(BackendConformance):
     def make_backend(self, curves: Curves, workers: int) -> Backend:
         return self._opened(make_player(curves), workers)
 
-    def start(self, backend: Witness, code: str, job: int = 0, **more: Any) -> None:
+    def start(self, backend: RecordingBackend, code: str, job: int = 0, **more: Any) -> None:
         """Start a job that runs a piece of code."""
         fields = {"start": 0, "until": 9, "place": f"trial-{job}", **more}
         backend.start(Assignment(job, fields.pop("trial", job), {"code": code}, **fields))
 
-    def follow(self, backend: Witness, *, until: float = 1) -> list[Message]:
-        """All that a job says until it has left; it is told to leave at a resource."""
+    def follow(self, backend: RecordingBackend, *, until: float = 1) -> list[Message]:
+        """All messages of a job until it has left; its report at ``until`` is answered False."""
         said: list[Message] = []
         while not (said and isinstance(said[-1], (Ended, Crashed))):
             for message in self._next(backend):
@@ -105,7 +105,7 @@ class TrainingBackendConformance(BackendConformance):
 
     def test_the_clock_goes_on_where_the_study_stood(self) -> None:
         """A study that is resumed has one clock."""
-        assert 7.0 <= self.open(do).now < 7.0 + self.patience
+        assert 7.0 <= self.open(do).now < 7.0 + self.timeout
 
     def test_a_report_brings_all_its_metrics(self) -> None:
         """Those besides the study's own travel with it."""
@@ -178,20 +178,22 @@ class TrainingBackendConformance(BackendConformance):
         mark = self.folder / "left"
         code = (
             "try:\n    for n in range(1, 99):\n        run.report(n, loss=n)\n"
-            "except Exception:\n    raise AssertionError('nobody may catch it by chance')\n"
+            "except Exception:\n    raise AssertionError('this must not catch it')\n"
             f"finally:\n    with open({str(mark)!r}, 'w') as file:\n        file.write(str(n))"
         )
         self.start(backend, code)
         assert self.follow(backend) == [Reported(0, 1, 1), Ended(0)]
         assert mark.read_text() == "2"
 
-    def _study(self, train: Train, rules: Rules, trials: int = 2, workers: int = 1) -> Any:
+    def _study(
+        self, train: Train, rules: Rules, trials: int = 2, workers: int = 1, **limits: Any
+    ) -> Any:
         """A study of trials to resource 3, driven with a policy; (engine, log, driver)."""
         initial = [{"x": number} for number in range(trials)]
-        study = Study(FixedResource(3), Limits(trials=trials), initial=initial)
+        study = Study(FixedResource(3), Limits(trials=trials, **limits), initial=initial)
         engine, log = Engine(study), MemoryLog(study=study)
         self.failures: list[Any] = []
-        policy = Policy(engine, rules, on_failure=lambda *told: self.failures.append(told))
+        policy = Policy(engine, rules, on_failure=lambda *seen: self.failures.append(seen))
         backend = self.open(train, workers)
         driver = Driver(engine, backend, log=log, policy=policy, assign=_assign)
         return engine, log, driver, backend
@@ -215,8 +217,8 @@ class TrainingBackendConformance(BackendConformance):
         assert (kinds.count(JobLost), kinds.count(JobFailed)) == (2, 1)
         assert engine.trials[0].resource == 3
         assert engine.trials[1].note == "RuntimeError: at 1"
-        told = [(f.trial, f.resource, f.reason, again) for f, again in self.failures]
-        assert told == [
+        seen = [(f.trial, f.resource, f.reason, again) for f, again in self.failures]
+        assert seen == [
             (0, 1, "RuntimeError: at 2", True),
             (1, 0, "RuntimeError: at 1", True),
             (1, 0, "RuntimeError: at 1", False),
@@ -241,6 +243,25 @@ class TrainingBackendConformance(BackendConformance):
         assert kinds.count(JobLost) in (0, 1, 2)
         assert JobFailed not in kinds
         assert backend.idle() == 2
+
+    def test_halted_jobs_leave_at_once_and_are_lost(self) -> None:
+        """In the middle of whatever they do, and their slots are free then."""
+
+        def endless(config: Mapping[str, Any], run: Any) -> None:
+            run.report(1, loss=config["x"])
+            for _ in range(6000):
+                time.sleep(0.01)
+
+        engine, log, driver, backend = self._study(endless, Rules(), workers=2, target=0)
+        driver.run()
+        assert engine.ended is not None
+        begun = time.monotonic()
+        driver.halt()
+        assert time.monotonic() - begun < 20
+        assert engine.open_jobs == []
+        assert JobFailed not in [type(event) for event, _ in log.entries]
+        assert self.failures == []
+        self._until(backend, lambda: backend.idle() == 2)
 
     def test_a_job_asked_to_leave_is_unwound_whatever_it_does(self) -> None:
         """Its last lines are run, and its slot takes the next job."""
@@ -281,7 +302,7 @@ class TrainingBackendConformance(BackendConformance):
     @pytest.mark.parametrize(
         ("rules", "reason"),
         [
-            (Rules(report_timeout=0.6), "nothing was heard of it for 0.6 s (report_timeout)"),
+            (Rules(report_timeout=0.6), "it sent no report for 0.6 s (report_timeout)"),
             (Rules(trial_timeout=0.6), "it ran longer than 0.6 s (trial_timeout)"),
         ],
         ids=["silent", "long"],
@@ -313,16 +334,16 @@ class TrainingBackendConformance(BackendConformance):
     def test_closing_with_jobs_under_way_comes_back(self) -> None:
         """And they say nothing more."""
         backend = self._opened(do, 2)
-        witness = Witness(backend)
-        self._until(witness, lambda: witness.idle() == 2)
+        recording = RecordingBackend(backend)
+        self._until(recording, lambda: recording.idle() == 2)
         mark = self.folder / "mark"
         code = (
             "run.report(1, loss=1)\ntime.sleep(0.2)\nrun.report(2, loss=1)\n"
             f"os.mkdir({str(mark)!r})"
         )
         for job in range(2):
-            self.start(witness, code, job=job)
-        self._next(witness)
+            self.start(recording, code, job=job)
+        self._next(recording)
         begun = time.monotonic()
         backend.close()
         assert time.monotonic() - begun < 3 * self.grace + 5
@@ -360,7 +381,7 @@ def _load_once(mark: str) -> _SecondNeverLoads:
 class ProcessBackendConformance(TrainingBackendConformance):
     """What is promised where every worker is a process of its own."""
 
-    def kill_worker(self, backend: Witness, number: int) -> None:
+    def kill_worker(self, backend: RecordingBackend, number: int) -> None:
         """Kill the worker of a slot with SIGKILL."""
         (found,) = (view.where for view in backend.views() if view.number == number)
         match = re.search(r"process (\d+)", found)
@@ -403,7 +424,7 @@ class ProcessBackendConformance(TrainingBackendConformance):
         """Nothing is said of it; another takes its place."""
         backend = self.open(do, workers=2)
         self.kill_worker(backend, 0)
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.timeout
         while backend.idle() == 2:
             assert time.monotonic() < deadline
             assert len(backend.poll()) == 0
@@ -428,7 +449,7 @@ class ProcessBackendConformance(TrainingBackendConformance):
         initial = [{"x": number} for number in range(4)]
         study = Study(FixedResource(3), Limits(trials=4), initial=initial)
         engine = Engine(study)
-        backend = Witness(self._opened(train, 2))
+        backend = RecordingBackend(self._opened(train, 2))
         self._made.append(backend)
         Driver(engine, backend, assign=_assign).run()
         assert engine.ended is not None
@@ -436,7 +457,7 @@ class ProcessBackendConformance(TrainingBackendConformance):
         assert backend.most == 1
         assert [view.ready for view in backend.views()].count(False) == 1
 
-    def test_output_is_told_by_job(self) -> None:
+    def test_output_is_reported_per_job(self) -> None:
         """Also what is no text, and on the other stream."""
         backend = self.open(do)
         self.start(backend, "print('one')\nrun.report(1, loss=1)\nprint('two')")
@@ -453,11 +474,11 @@ class ProcessBackendConformance(TrainingBackendConformance):
     def test_closing_leaves_no_process_behind(self) -> None:
         """Neither workers nor what their jobs have started."""
         backend = self._opened(do, 1)
-        witness = Witness(backend)
-        self._until(witness, lambda: witness.idle() == 1)
+        recording = RecordingBackend(backend)
+        self._until(recording, lambda: recording.idle() == 1)
         child = "child = __import__('subprocess').Popen(['sleep', '600'])\n"
-        self.start(witness, child + "run.report(1, loss=child.pid)\ntime.sleep(60)")
-        report = next(m for m in self._next(witness) if isinstance(m, Reported))
+        self.start(recording, child + "run.report(1, loss=child.pid)\ntime.sleep(60)")
+        report = next(m for m in self._next(recording) if isinstance(m, Reported))
         backend.close()
         deadline = time.monotonic() + 10
         while _is_alive(int(report.value)):

@@ -1,13 +1,15 @@
-"""tune(), resume() and load(): the front door."""
+"""tune() and resume(): what users call."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
@@ -32,16 +34,12 @@ from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.tuning import function_reference
 from rungwise.tuning.assignments import AssignmentMaker
-from rungwise.tuning.folding import fold
-from rungwise.tuning.opening import open_study
+from rungwise.tuning.loading import WORKERS_KEY, read_options
 from rungwise.tuning.plan import build_limits, build_study, differences
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.tuner import ReportEvent, Tuner
-
-CREW = "crew"
-"""How many workers there were; kept with the options, since "auto" depends on the machine."""
 
 
 def tune(
@@ -93,7 +91,7 @@ def tune(
         max_resource: the most training for one configuration, in the unit that run.report counts
             (epochs, steps, rounds). Without it PASHA's ceiling alone decides, and a warning is
             given when it reaches the safety net.
-        trials: number of configurations tried at most; 256 if nothing else ends the study.
+        trials: maximum number of configurations; 256 if nothing else ends the study.
         backend: where trials are trained: a backend such as rungwise.Local(workers=4), or its name;
             worker processes on this machine by default. The options workers, gpus_per_worker and
             preload are the short form of giving them to it.
@@ -111,7 +109,8 @@ def tune(
         transfer: earlier study files, one or several. Their best configurations are tried first,
             and any other is trained beyond a rung only if it is at least as good there as the best
             of them (see Rush).
-        leaders: number of configurations taken from earlier studies at most, in all; 4 by default.
+        leaders: maximum number of configurations taken from earlier studies, in total; 4 by
+            default.
         seed: the same seed draws the same configurations.
         finish: "drain": continue until no trial can be promoted; "paper": end when the last
             configuration has started.
@@ -126,8 +125,8 @@ def tune(
             least promising paused trials lose theirs.
         checkpoints: folder where checkpoints are kept; beside the study file by default.
         keep: number of best trials that keep their checkpoints after the study, or "all".
-        durability: "normal": reports survive the death of any process; "full": a power failure as
-            well.
+        durability: "normal": reports survive the crash of any process; "full": also a power
+            failure.
         grace: seconds that a job has to end when it is asked to; then its process is killed.
         on_report: called with a :class:`ReportEvent` after every report. If it raises, the study
             stops and can be resumed.
@@ -209,29 +208,6 @@ def resume(
         return _run(file, chosen.backend.prepare(train), chosen, display, (on_report, on_end))
 
 
-def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> TuningResult:
-    """The result of a study file as it stands, also while another process works on it.
-
-    Args:
-        study: the file.
-        types: recipes, rankings and searchers of your own that the study uses.
-    """
-    with open_study(study, types=types) as file:
-        engine, clock = fold(file)
-        about = file.about
-        options = _read_options(about, types)
-        return TuningResult(
-            engine,
-            file.path,
-            about,
-            seconds=clock,
-            failures=file.failures(),
-            retrained=list_retrained(file, options.store_beside(file.path)),
-            options=options,
-            workers=about.options.get(CREW, 1),
-        )
-
-
 def _run(
     file: StudyFile,
     prepared: PreparedBackend,
@@ -242,12 +218,13 @@ def _run(
     kept: bool = True,
 ) -> TuningResult:
     on_report, on_end = callbacks
+    _keep_options(file, options, prepared)
     study, about = file.log.study, file.about
     tuner = Tuner(
         file.main,
         prepared,
         options,
-        brief=AssignmentMaker(
+        assignments=AssignmentMaker(
             metric=about.metric,
             max_resource=None if about.open_ended else study.scheduler.max_resource,
             seed=study.seed,
@@ -267,21 +244,19 @@ def _run(
         retrained=list_retrained(file, options.store_beside(file.path)),
         options=options,
         workers=prepared.workers,
+        kept=kept,
     )
     if on_end is not None:
         on_end(result)
     return result
 
 
-def _read_options(about: About, types: Sequence[type]) -> RunOptions:
-    """The options of a study that is only read: a backend that is not known here does no harm."""
-    try:
-        return RunOptions.read(about.options, {}, types)
-    except InvalidArgumentError as error:
-        if error.argument != "backend":
-            raise
-        others = {name: value for name, value in about.options.items() if name != "backend"}
-        return RunOptions.read(others, {})
+def _keep_options(file: StudyFile, options: RunOptions, prepared: PreparedBackend) -> None:
+    """Write down how the study is run from now on, where that has changed."""
+    about = file.about
+    changed = {**about.options, **options.to_json(), WORKERS_KEY: prepared.workers}
+    if json.loads(json.dumps(changed)) != about.options:
+        file.change_about(replace(about, options=changed))
 
 
 def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) -> None:
@@ -302,7 +277,7 @@ def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) 
 
 @contextmanager
 def _place(study: Any) -> Iterator[Path]:
-    """Where the study is kept; without a name in a folder that goes when something goes wrong."""
+    """Where the study is kept; without a name in a folder that is removed if an error occurs."""
     if study is not None:
         yield _path(study)
         return
@@ -316,15 +291,15 @@ def _place(study: Any) -> Iterator[Path]:
 
 def _path(study: Any) -> Path:
     try:
-        # In full and without links: the study stays the same file whoever changes the folder, and
-        # has one lock whatever it is called by.
+        # In full and without links: the study stays the same file when the working folder changes,
+        # and has one lock under all its names.
         path = Path(os.fspath(study)).resolve() if study != "" else Path()
     except TypeError:
         path = Path()
     if not path.name or path.is_dir():
         raise InvalidArgumentError("study", study, "it must be the name of a file")
     if not path.parent.is_dir():
-        rule = f"there must be a folder {shown(path.parent)}"
+        rule = f"the folder {shown(path.parent)} does not exist: create it first"
         raise InvalidArgumentError("study", str(study), rule)
     return path
 
@@ -342,7 +317,7 @@ def _about(
         metric=metric,
         open_ended=open_ended,
         train=function_reference.reference(train),
-        options={**options.to_json(), CREW: prepared.workers, **transfer.record()},
+        options={**options.to_json(), WORKERS_KEY: prepared.workers, **transfer.record()},
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=__version__,
     )
@@ -375,15 +350,15 @@ def _check_callbacks(**callbacks: Any) -> None:
 
 def _must_exist(study: str | os.PathLike[str]) -> Path:
     if not Path(study).is_file():
-        raise InvalidArgumentError("study", str(study), "there must be such a file")
+        raise InvalidArgumentError("study", str(study), "there is no such file")
     return Path(study).resolve()
 
 
 def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile:
     path = _must_exist(study)
-    # Look before anything is touched: a file that is none of ours is left as it is.
+    # Read before anything is written: a file that is no study of rungwise is left as it is.
     with StudyFile(path, mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
-        durability = _read_options(file.about, types).durability
+        durability = read_options(file.about, types).durability
     return StudyFile(path, durability=durability, types=types)

@@ -1,4 +1,4 @@
-"""What the assignments of a study have in common."""
+"""Make the assignments of a study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rungwise.tuning.checkpoint_retention import trial_place
 
 @dataclass(frozen=True, slots=True)
 class AssignmentMaker:
-    """What the assignments of a study have in common.
+    """Makes assignments from jobs: it holds what all assignments of a study have in common.
 
     Attributes:
         metric: the name of the metric.
@@ -47,5 +47,5 @@ class AssignmentMaker:
         return made if trial == job.trial else dataclasses.replace(made, trial=trial)
 
     def number(self, trial: int) -> int:
-        """The number under which a person knows a trial."""
+        """The number of a trial for the user: a retraining has the one of the trial it retrains."""
         return trial if self.retrained is None else self.retrained

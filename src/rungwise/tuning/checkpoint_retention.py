@@ -1,7 +1,7 @@
 """Which checkpoints are kept: the last of every trial, within a quota, in the end the leaders'.
 
 Only the tuner removes checkpoints, so that a worker that was cut off cannot remove what its
-successor starts from. Removing may take its time, so a thread does it while the study goes on.
+successor starts from. Removing may take long, so a thread does it while the study runs on.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class CheckpointRetention:
         trials: the trials of the study, a list that grows.
         quota: how many bytes checkpoints may take in all; None for no limit.
         notice: called with what was evicted.
-        keep: so many leaders lose theirs last of all.
+        keep: how many leaders lose theirs only after all others have.
         place: where a trial keeps its checkpoints.
 
     Attributes:
@@ -123,10 +123,10 @@ class CheckpointRetention:
         places = set(store.places())
         for trial in trials:
             if place(trial.id) in places:
-                self._take_up(trial)
+                self._adopt(trial)
 
-    def _take_up(self, trial: Trial) -> None:
-        """What an earlier tuner left."""
+    def _adopt(self, trial: Trial) -> None:
+        """Clean up and count what an earlier tuner left."""
         checkpoints = self._store.trial(self._place(trial.id))
         # Not in the thread: it must be done before any job of this tuner starts to write.
         with suppress(OSError):
@@ -160,7 +160,7 @@ class CheckpointRetention:
         self._pruner.sweep(self._place(trial), up_to=job)
 
     def close(self) -> None:
-        """Wait until what is to be removed has been removed."""
+        """Wait until everything that was to be removed is removed."""
         self._pruner.close()
 
     def _count(self, trial: int, size: int) -> None:
@@ -172,7 +172,7 @@ class CheckpointRetention:
     def _evict(self, quota: int) -> None:
         """Remove checkpoints, those that are least likely to be needed first.
 
-        A trial that is promoted after all starts from 0 again: correct, only dearer.
+        A trial that is promoted after all starts from 0 again: correct, but more costly.
         """
         held = [self._trials[number] for number in self._sizes if number < len(self._trials)]
         leaders = {trial.id for trial in nsmallest(self._keep, held, key=_best)}
@@ -190,14 +190,14 @@ class CheckpointRetention:
             gone += 1
         if gone:
             self._notice(
-                f"checkpoint quota: removed those of {gone} of the least promising trials "
-                f"({freed / 1e6:.1f} MB)"
+                f"checkpoint quota: removed the checkpoints of {gone} of the least promising "
+                f"trials ({freed / 1e6:.1f} MB)"
             )
         if self.total > quota and not self._short:
             self._short = True
             self._notice(
-                f"checkpoint quota: the trials being trained alone take {self.total / 1e6:.1f} MB "
-                f"of the {quota / 1e6:.1f} MB allowed"
+                f"checkpoint quota: the trials in training alone take {self.total / 1e6:.1f} MB, "
+                f"but {quota / 1e6:.1f} MB are allowed; they keep theirs: raise checkpoint_quota"
             )
 
     def tidy(self, leaders: Sequence[int]) -> None:

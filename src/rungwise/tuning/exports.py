@@ -1,4 +1,4 @@
-"""A study as flat rows: one a trial, or one a report."""
+"""A study as flat rows: one per trial, or one per report."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def list_rows(study: str | os.PathLike[str], what: What = "reports") -> list[Row
 
     Args:
         study: the file.
-        what: ``"reports"``: a row a report, in order, with the other metrics that it gave (a
-            metric with the name of another column stands in ``metric.NAME``); ``"trials"``: a
-            row a trial, best first.
+        what: ``"reports"``: one row per report, in order, with the other metrics that it gave (a
+            metric with the name of another column is in ``metric.NAME``); ``"trials"``: one row
+            per trial, best first.
     """
     one_of("what", what, ("reports", "trials"))
     with StudyFile(study, mode="read") as file:
@@ -45,7 +45,7 @@ def list_rows(study: str | os.PathLike[str], what: What = "reports") -> list[Row
 
 
 def list_trials(view: StudyView) -> list[Row]:
-    """A row a trial, best first."""
+    """One row per trial, best first."""
     return [
         {
             "rank": row.rank,
@@ -62,7 +62,7 @@ def list_trials(view: StudyView) -> list[Row]:
 
 
 def _reports(file: StudyFile) -> list[Row]:
-    """A row a report, from one pass over the log: another process may be appending to it."""
+    """One row per report, from one pass over the log: another process may be appending to it."""
     reports = _Reports()
     fold(file, reports.take)
     # Version 0.1.0 kept the other metrics of a report beside it. Read last, since they came in one
@@ -108,7 +108,7 @@ class _Reports:
             self._jobs[decision.job.id] = decision.job
         if not isinstance(event, Reported):
             return
-        # Of a job that was never issued there is nothing to tell; the replay refuses its report.
+        # A report of a job that was never issued has no row; the replay refuses it.
         job = self._jobs.get(event.job)
         if job is not None and event.resource > self._furthest.get(job.trial, 0):
             self._furthest[job.trial] = event.resource
@@ -140,7 +140,7 @@ def to_csv(rows: list[Row]) -> str:
 
 
 def to_json(rows: list[Row]) -> str:
-    """Rows as a JSON array, a row a line; what is not finite is null."""
+    """Rows as a JSON array, one row per line; what is not finite is null."""
     lines = ",\n".join(json.dumps(jsonable(row), allow_nan=False) for row in rows)
     return f"[\n{lines}\n]\n" if lines else "[]\n"
 

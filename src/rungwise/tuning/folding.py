@@ -22,6 +22,9 @@ def fold(
     """
     part = part.main if isinstance(part, StudyFile) else part
     clock = 0.0
+    space = part.study.space
+    # Configurations that cannot be drawn again here are taken from the log as they are.
+    propose = None if space is None or space.drawable else False
 
     def entries() -> Iterator[Entry]:
         nonlocal clock
@@ -32,14 +35,14 @@ def fold(
             yield entry
 
     try:
-        return replay(part.study, entries()), clock
+        return replay(part.study, entries(), propose=propose), clock
     except ReplayMismatchError as error:
         error.args = (f"{part.file.path}: {error}",)  # replay() knows of no files
         raise
 
 
-def take_up(part: StudyPart) -> tuple[Engine, float]:
-    """The same, with the jobs that were open given up as lost."""
+def fold_for_resuming(part: StudyPart) -> tuple[Engine, float]:
+    """The same as :func:`fold`, with the jobs that were open given up as lost."""
     engine, clock = fold(part)
     lost = [(event, engine.handle(event)) for event in lost_jobs(engine, at=clock)]
     if lost:

@@ -41,7 +41,7 @@ def find(described: Mapping[str, Any] | None, study: str) -> Any:
     from rungwise.specification import load_function  # noqa: PLC0415 - seldom needed
 
     if described is None:
-        rule = f"{study} does not say where its training function is: give it"
+        rule = f"{study} does not record where its training function is: pass the function"
         raise InvalidArgumentError("train", None, rule)
     if "command" in described:
         return Script(**{**described, "command": tuple(described["command"])})

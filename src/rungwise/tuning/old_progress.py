@@ -1,4 +1,4 @@
-"""Retrainings that version 0.1.0 began and did not finish: they had a journal of their own."""
+"""Read retrainings that version 0.1.0 began and did not finish: they had their own journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open a study file for reading: what is in it, without running anything."""
+"""Open a study file for reading, without running anything."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def open_study(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> 
         types: recipes, rankings and searchers of your own that the study uses.
     """
     if not Path(study).is_file():
-        raise InvalidArgumentError("study", str(study), "there must be such a file")
+        raise InvalidArgumentError("study", str(study), "there is no such file")
     with StudyFile(Path(study).resolve(), mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "no study has been begun in it")
@@ -30,7 +30,7 @@ def open_study(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> 
 
 
 def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> StudyView:
-    """How a study stands, from its log alone: less than ``load``, which reads all notes too."""
+    """The state of a study, from its log alone: less than ``load``, which reads all notes too."""
     with open_study(study, types=types) as file:
         engine, _ = fold(file)
         return StudyView(engine, file.about.metric)

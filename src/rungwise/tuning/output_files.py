@@ -47,7 +47,7 @@ class OutputFiles:
             file.write(b"[...]\n" + last)
 
     def close(self, trial: int) -> None:
-        """The job of a trial has left: it may be long until the next."""
+        """The job of a trial has left: its next one may start much later, or never."""
         file = self._open.pop(trial, None)
         if file is not None:
             with suppress(OSError):

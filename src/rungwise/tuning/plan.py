@@ -1,4 +1,4 @@
-"""What a person asks for, checked and turned into a study; the options are in study_options."""
+"""Turn what a user asks for into a checked study; the options are in study_options."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from rungwise.validation import must_be, whole
 TRIALS = 256
 """How many configurations are tried where no other end was asked for: as many as in the paper."""
 
-NET = 10
-"""Without a maximum the ladder ends, for safety, this many rungs above its beginning."""
+SAFETY_RUNGS = 10
+"""Without a maximum the ladder ends, for safety, this many rungs above its lowest one."""
 
 
 def build_study(
@@ -54,7 +54,7 @@ def build_study(
     if isinstance(recipe, Rush) and recipe.priors > len(study.initial):
         rule = f"they are the first of initial=, which holds {len(study.initial)}"
         raise InvalidArgumentError("priors", recipe.priors, rule)
-    recipe.build(trials=study.limits.trials)  # what it objects to, it objects to now
+    recipe.build(trials=study.limits.trials)  # raises now if something is wrong with it
     return study, open_ended
 
 
@@ -62,7 +62,7 @@ def _with_maximum(recipe: Recipe, max_resource: int | None) -> tuple[Recipe, boo
     if max_resource is not None:
         maximum = whole("max_resource", max_resource, at_least=1)
         if recipe.max_resource not in (None, maximum):
-            rule = f"the scheduler has another, {recipe.max_resource}: give it once"
+            rule = f"the scheduler has max_resource={recipe.max_resource}: give it only once"
             raise InvalidArgumentError("max_resource", maximum, rule)
         return (recipe if recipe.max_resource else recipe.limited_to(maximum)), False
     climber = recipe
@@ -70,7 +70,7 @@ def _with_maximum(recipe: Recipe, max_resource: int | None) -> tuple[Recipe, boo
         climber = climber.scheduler
     if recipe.max_resource is not None or not isinstance(climber, PASHA):
         return recipe, False
-    return recipe.limited_to(climber.min_resource * climber.eta**NET), True
+    return recipe.limited_to(climber.min_resource * climber.eta**SAFETY_RUNGS), True
 
 
 def build_limits(options: StopOptions) -> Limits:
@@ -88,7 +88,7 @@ def build_limits(options: StopOptions) -> Limits:
 
 
 def differences(held: Study, asked: Study, metrics: tuple[str, str]) -> list[str]:
-    """What differs between the study of a file and the one asked for, a sentence each."""
+    """What differs between the study of a file and the one asked for, one line each."""
     lines = []
     if metrics[0] != metrics[1]:
         lines.append(f"metric: {metrics[0]!r} in the file, {metrics[1]!r} asked for")
@@ -96,11 +96,11 @@ def differences(held: Study, asked: Study, metrics: tuple[str, str]) -> list[str
     for part, ours in here.items():
         theirs = there[part]
         if part == "space" and held.space is not None and asked.space is not None:
-            told = (
+            changes = (
                 line.replace(" here", " in the file").replace(" there", " asked for")
                 for line in held.space.describe(asked.space)
             )
-            lines += [f"space: {line}" for line in told]
+            lines += [f"space: {line}" for line in changes]
         elif theirs != ours:
             lines += _parts(part, theirs, ours)
     return lines

@@ -15,15 +15,15 @@ from weakref import WeakSet
 
 from rungwise.core.proposals import Config, Proposals
 
-MOMENT = 3.0
-"""Seconds that the end of a study waits for a proposal that nobody needs any more."""
+CLOSE_TIMEOUT = 3.0
+"""Seconds that the end of a study waits for a proposal that is not needed any more."""
 
-LAST_MOMENT = MOMENT
+EXIT_TIMEOUT = CLOSE_TIMEOUT
 """Seconds that the end of the process waits for such proposals."""
 
 
 class ProposalPrefetcher:
-    """A proposer that is one trial ahead.
+    """A proposer that computes the proposal for the next trial in advance.
 
     Args:
         proposals: those of the study.
@@ -58,18 +58,18 @@ class ProposalPrefetcher:
         return self._coming is None or self._coming[1].done()
 
     def close(self) -> None:
-        """Compute no more. What is being computed may go on, but nobody is woken by it."""
+        """Compute no more. What is being computed may go on, but does not call ``wake``."""
         with self._lock:
             self._open = False
         if self._thread is None:
             return
-        self._thread.join(MOMENT)
-        # Models set filters of warnings aside and put them back, and so may the study's own
-        # thread meanwhile: what is left then is anybody's. Filters belong to the whole process.
+        self._thread.join(CLOSE_TIMEOUT)
+        # Models change the filters of warnings and restore them, and so may the study's own thread
+        # meanwhile: then either may be left. Filters belong to the whole process.
         if warnings.filters != self._filters:
             warnings.filters = self._filters
             with warnings.catch_warnings():
-                pass  # makes Python look at the filters anew
+                pass  # makes Python read the filters again
 
     def _begin(self, number: int) -> None:
         if not self._proposals.should_prefetch(number):
@@ -88,7 +88,7 @@ class ProposalPrefetcher:
     def _compute(self, number: int, future: Future[Config | None]) -> None:
         try:
             future.set_result(self._proposals.propose(number))
-        except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+        except BaseException as error:  # noqa: BLE001 - raised where the result is read
             future.set_exception(error)
         with self._lock:
             if self._open:
@@ -99,8 +99,8 @@ _threads: WeakSet[threading.Thread] = WeakSet()
 
 
 @atexit.register
-def _part_with_threads() -> None:
-    """Let proposals come to their end: a library may not like to be cut off in the middle."""
-    deadline = time.monotonic() + LAST_MOMENT
+def _join_threads() -> None:
+    """Wait for proposals that are being computed: libraries may crash when they are cut off."""
+    deadline = time.monotonic() + EXIT_TIMEOUT
     for thread in list(_threads):
         thread.join(max(0.0, deadline - time.monotonic()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +22,13 @@ from rungwise.errors import (
     NothingFoundError,
     RungwiseError,
 )
+from rungwise.option_checks import check_backend
 from rungwise.storage.codec import list_study_types
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import RunOptions
 from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import list_trials
+from rungwise.tuning.failure_text import describe_failure
 from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
 from rungwise.views import BestTrial, StudyResult, StudyView
 
@@ -38,6 +41,7 @@ class TuningResult(StudyResult):
         seconds: how long the study has taken, downtimes not counted.
         failures: what failed, in order, retried or not.
         retrained: what came of training winners in full, in order.
+        running: whether another process was working on the study when it was read.
         view: the whole study, for reading.
         engine: what took the decisions; the view is enough for nearly everything.
     """
@@ -53,6 +57,8 @@ class TuningResult(StudyResult):
         retrained: Sequence[Retrained] = (),
         options: RunOptions | None = None,
         workers: int = 1,
+        running: bool = False,
+        kept: bool = True,
     ) -> None:
         self.engine = engine
         self.view = StudyView(engine, about.metric)
@@ -60,6 +66,8 @@ class TuningResult(StudyResult):
         self.seconds = seconds
         self.failures = tuple(failures)
         self.retrained = tuple(retrained)
+        self.running = running
+        self._kept = kept
         self._about = about
         self._options = RunOptions() if options is None else options
         self._workers = workers
@@ -80,14 +88,32 @@ class TuningResult(StudyResult):
         """
         found = self.view.best
         if found is None:
-            raise NothingFoundError(str(self.path), [failure.reason for failure in self.failures])
+            raise self._nothing_found()
         furthest = self.view.trial(found.trial).resource
         checkpoints = self._store.trial(trial_place(found.trial))
         kept = checkpoints.latest(at_most=furthest)
         return replace(found, checkpoint=None if kept is None else checkpoints.fetch(kept))
 
+    @property
+    def why(self) -> str:
+        """Why the study ended, or that it is not running, and why the ceiling stands where it does.
+
+        A study that has not ended was interrupted, or its process was killed.
+        """
+        if self.ended or self.running:
+            return self.view.why
+        return f"The study is not running and can be resumed; {self.view.explanation}."
+
     def _found(self) -> BestTrial | None:
         return None if self.view.best is None else self.best
+
+    def _nothing_found(self) -> NothingFoundError:
+        hint = "The tracebacks: [failure.trace for failure in result.failures]"
+        if self._kept and self.failures:
+            number = self.failures[0].trial
+            hint += f", or rungwise show {shlex.quote(shown(self.path))} --trial {number}"
+        path = str(self.path) if self._kept else None
+        return NothingFoundError(path, [describe_failure(each) for each in self.failures], hint)
 
     def to_json(self, *, top: int | None = 10) -> dict[str, Any]:
         """What came of the study as plain JSON values; what is not finite is null.
@@ -113,7 +139,7 @@ class TuningResult(StudyResult):
             max_resource: for a study without one: where the other would have ended.
         """
         if max_resource is None and self._about.open_ended:
-            rule = "this study has no maximum, but others need one: say how far they would train"
+            rule = "this study has no maximum, and the other scheduler needs one: give max_resource"
             raise InvalidArgumentError("max_resource", None, rule)
         return self.view.saved_versus(scheduler, workers=self._workers, max_resource=max_resource)
 
@@ -132,6 +158,11 @@ class TuningResult(StudyResult):
             raise MissingExtraError("to_dataframe()", "pandas") from None
         return pd.DataFrame(list_trials(self.view))
 
+    @property
+    def backend(self) -> Any:
+        """The backend that the study ran on."""
+        return self._options.backend
+
     # -- phase 2 -------------------------------------------------------------------------------
 
     def retrain(
@@ -142,6 +173,7 @@ class TuningResult(StudyResult):
         trial: int | None = None,
         fresh: bool = False,
         on_report: Callable[[float, float], None] | None = None,
+        backend: Any = None,
     ) -> Retrained:
         """Train the winner from scratch to the maximum, with ``run.phase == "retrain"``.
 
@@ -151,12 +183,13 @@ class TuningResult(StudyResult):
 
         Args:
             train: the training function.
-            resource: how far; the study's maximum by default, or where the ceiling stands if it
-                has none.
+            resource: how far; the study's maximum by default, or its ceiling if it has none.
             trial: another trial than the best.
-            fresh: from scratch, even if there is one to go on with; for when the training
-                function was changed.
+            fresh: from scratch, even if there is one to resume; for when the training function
+                was changed.
             on_report: called with (resource, value) after every new report.
+            backend: where it is trained, a backend or the name of one; by default on one worker of
+                the backend that the study ran on.
 
         Raises:
             RetrainingError: it failed more often than the study's retries allow.
@@ -168,6 +201,7 @@ class TuningResult(StudyResult):
             raise InvalidArgumentError("trial", trial, rule)
         until = self.find_retraining_goal(resource)
         check_function(train)  # before the file is opened
+        chosen = self._options.backend if backend is None else check_backend("backend", backend)
         types, durability = list_study_types(self.engine.study), self._options.durability
         with StudyFile(self.path, types=types, durability=durability) as file:
             retraining = Retraining(
@@ -178,9 +212,7 @@ class TuningResult(StudyResult):
                 until=until,
                 store=self._store,
             )
-            found = retraining.run(
-                train, self._options.backend, self._options, fresh=fresh, on_report=on_report
-            )
+            found = retraining.run(train, chosen, self._options, fresh=fresh, on_report=on_report)
             self.retrained = tuple(list_retrained(file, self._store))
         return found
 

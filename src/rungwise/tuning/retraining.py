@@ -1,7 +1,7 @@
 """Phase 2 of the paper: the winner is trained from scratch, to the maximum.
 
 A retraining is a study of one trial, in the same file and through the same tuner: it survives what
-any study survives, and one that was begun and not finished goes on where it was.
+any study survives, and one that was begun and not finished is resumed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rungwise.backends.base import BackendRecipe
 from rungwise.checkpoints import CheckpointStore, resource_text
@@ -19,7 +19,6 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import RetrainingError, StudyInterrupted
 from rungwise.schedulers import FixedResource
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
@@ -27,8 +26,10 @@ from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.folding import fold
 from rungwise.tuning.old_progress import read_progress
-from rungwise.tuning.tuner import ReportEvent, Tuner
 from rungwise.validation import whole
+
+if TYPE_CHECKING:
+    from rungwise.tuning.tuner import ReportEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,11 @@ class Retraining:
         fresh: bool = False,
         on_report: Callable[[float, float], None] | None = None,
     ) -> Retrained:
-        """Train to the end, from where it was left if it was begun before.
+        """Train to the end; resume if it was begun before.
 
         Args:
             train: the training function; it sees ``run.phase == "retrain"``.
-            backend: where; it is given one job.
+            backend: where; it runs one job.
             options: how to run it; ``trial_timeout`` is for one job of a trial, not for all of it.
             fresh: from scratch in any case.
             on_report: called with (resource, value) after every new report.
@@ -103,6 +104,10 @@ class Retraining:
             RetrainingError: it failed more often than the options allow.
             StudyInterrupted: after Ctrl-C or SIGTERM; everything reported is kept.
         """
+        # A study that is only read starts no tuner.
+        from rungwise.display.quiet import QuietDisplay  # noqa: PLC0415
+        from rungwise.tuning.tuner import Tuner  # noqa: PLC0415
+
         prepared = backend.single().prepare(train)
         part = None if fresh else self._find_unfinished()
         if part is None:
@@ -111,7 +116,7 @@ class Retraining:
             part,
             prepared,
             replace(options, keep="all", checkpoint_quota=None, trial_timeout=None),
-            brief=AssignmentMaker(
+            assignments=AssignmentMaker(
                 metric=self.file.about.metric,
                 max_resource=self.until,
                 seed=self.study.seed,
@@ -144,7 +149,7 @@ class Retraining:
         )
 
     def _begin(self) -> StudyPart:
-        """Begin a new one; what is left of one that came before goes."""
+        """Begin a new one, and remove what an earlier one left."""
         self.store.trial(self._place()).evict()
         shutil.rmtree(self.file.folder / self._place(), ignore_errors=True)
         return self.file.begin_retraining(self._as_study(), self.trial)
@@ -171,7 +176,7 @@ class Retraining:
         return retraining_place(self.trial, self.until)
 
     def _is_complete(self, engine: Engine, part: StudyPart) -> bool:
-        """Whether an interrupt came so late that all was trained; if so, that is kept."""
+        """Whether an interrupt came after the last report; if so, the retraining is ended."""
         if not engine.trials or engine.trials[0].resource < self.until or engine.open_jobs:
             return False
         _, clock = fold(part)

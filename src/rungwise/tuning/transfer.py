@@ -1,4 +1,4 @@
-"""What earlier studies found, as a start for a new one.
+"""Start a new study from the best configurations of earlier ones.
 
 Earlier files are read and never written. What was taken from them becomes part of the new study
 (its initial configurations and its scheduler), which does not need them any more.
@@ -23,13 +23,13 @@ from rungwise.validation import whole
 from rungwise.views import leaderboard
 
 LEADERS = 4
-"""How many configurations are taken where nobody says."""
+"""How many configurations are taken by default."""
 
-TOLD = 3
-"""Of so many unusable configurations an error says why."""
+SHOWN_REASONS = 3
+"""How many reasons for unusable configurations an error lists."""
 
 RECORD = "transfer"
-"""Under this key a study file tells, beside its options, what it was asked to start from."""
+"""The key under which a study file keeps, beside its options, what it was asked to start from."""
 
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One study file, or several."""
@@ -40,11 +40,11 @@ def leaders(
 ) -> list[dict[str, Any]]:
     """The best configurations of earlier studies that are legal in a space.
 
-    For ``initial=`` of :func:`tune`; its ``transfer=`` does that, and lets them set the bar for
-    all others besides. The studies take turns, the best of each first, and nothing comes twice.
-    What a study calls best is its own metric's and goal's affair. A parameter that the space does
-    not have is dropped, one with a single option gets that option; a configuration that lacks a
-    parameter, or has a value that is not legal, is left out, and so are failed trials.
+    For ``initial=`` of :func:`tune`; its ``transfer=`` does that, and also lets them set the bar
+    for all others. The studies take turns, the best of each first, and nothing comes twice. Which
+    is best follows each study's own metric and goal. A parameter that the space does not have is
+    dropped, one with a single option gets that option; a configuration that lacks a parameter, or
+    has a value that is not legal, is left out, and so are failed trials.
 
     Args:
         studies: the study file, or several.
@@ -59,7 +59,7 @@ def leaders(
     """
     files = list_files("studies", studies)
     if not files:
-        raise InvalidArgumentError("studies", studies, "it must name a study file at least")
+        raise InvalidArgumentError("studies", studies, "it must name at least one study file")
     limit = whole("count", count, at_least=1)
     return _taken("studies", files, Space.parse(space), limit, types)
 
@@ -87,7 +87,7 @@ class Transfer:
         """
         files = list_files("transfer", transfer)
         if isinstance(study, (str, os.PathLike)) and Path(study).resolve() in files:
-            rule = "it is the file of the new study itself: give that another name"
+            rule = "it is the file of the new study itself: give the new study another name"
             raise InvalidArgumentError("transfer", str(study), rule)
         if leaders is not None and not files:
             rule = "it goes with transfer=, which names the earlier studies"
@@ -95,7 +95,7 @@ class Transfer:
         return cls(files, LEADERS if leaders is None else whole("leaders", leaders, at_least=1))
 
     def record(self) -> dict[str, Any]:
-        """For the study file, so that the same call knows that it was begun with the same."""
+        """For the study file: the same call finds that the study was begun with this transfer."""
         if not self.files:
             return {}
         return {RECORD: {"files": [str(file) for file in self.files], "leaders": self.leaders}}
@@ -103,11 +103,11 @@ class Transfer:
     def applied_to(self, study: Study, path: Path | None, types: Iterable[type]) -> Study:
         """The study with the leaders first, and a scheduler in which they set the bar.
 
-        A study that was begun with the same transfer keeps what it took then, whatever has become
-        of the earlier files: so the same call goes on where it was.
+        A study that was begun with the same transfer keeps what it took then, even if the earlier
+        files have changed since: so the same call resumes it.
 
         Args:
-            study: what is asked for besides.
+            study: what else is asked for.
             path: the file of the new study, if it has one.
             types: kinds beyond those of rungwise that the files may use.
         """
@@ -140,11 +140,11 @@ class Transfer:
         try:
             return [space.validate(config) for config in priors]
         except SpaceError:
-            return None  # another space is asked for now: that will be told
+            return None  # another space is asked for now: tune() reports that
 
 
 def list_files(argument: str, given: Any) -> tuple[Path, ...]:
-    """Paths in full; whether there are such files is seen when they are read."""
+    """Paths in full; files that do not exist are refused when they are read."""
     several = given if isinstance(given, Sequence) and not isinstance(given, (str, bytes)) else None
     single = isinstance(given, (str, os.PathLike))
     if given is None:
@@ -170,10 +170,10 @@ def _taken(
             if config is not None and len(taken) < count:
                 taken.setdefault(space.key(config), config)
     if not taken:
-        more = len(refused) - TOLD
+        more = len(refused) - SHOWN_REASONS
         rest = f"; and {more} more" if more > 0 else ""
-        why = "; ".join(refused[:TOLD])
-        rule = f"none of what it found is legal in the new space: {why}{rest}"
+        why = "; ".join(refused[:SHOWN_REASONS])
+        rule = f"no configuration found there is legal in the new space: {why}{rest}"
         raise InvalidArgumentError(argument, Words(_listed(files)), rule)
     return list(taken.values())
 
@@ -181,7 +181,7 @@ def _taken(
 def _usable(
     argument: str, file: Path, space: Space, types: Sequence[type], refused: list[str]
 ) -> list[dict[str, Any]]:
-    """What one study found, best first; ``refused`` is told why something is missing."""
+    """What one study found, best first; why others are missing is added to ``refused``."""
     usable = []
     for trial, config in _found(argument, file, types):
         fitted = _fitted_or_why(config, space)
@@ -197,14 +197,14 @@ def _found(
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """(trial, configuration) of one study, best first."""
     if not file.is_file():
-        raise InvalidArgumentError(argument, shown(file), "there must be such a file")
+        raise InvalidArgumentError(argument, shown(file), "there is no such file")
     with StudyFile(file, mode="read", types=types) as held:
         if not held.begun:
             raise InvalidArgumentError(argument, shown(file), "no study has been begun in it")
         engine, _ = fold(held)
     rows = [row for row in leaderboard(engine) if row.value is not None and row.state != "failed"]
     if not rows:
-        rule = "no trial of it has come to a finite value without failing: it has no leaders"
+        rule = "it has no leaders: none of its trials has a finite value, failed ones not counted"
         raise InvalidArgumentError(argument, shown(file), rule)
     yield from ((row.trial, row.config) for row in rows)
 
@@ -223,7 +223,7 @@ def _fitted(config: Mapping[str, Any], space: Space) -> dict[str, Any]:
         name, domain = parameter.name, parameter.domain
         if not parameter.is_active(fitted):
             continue
-        if domain.size == 1:  # what cannot be chosen need not have been the same
+        if domain.size == 1:  # there is no choice: another value then does not matter
             fitted[name] = domain.at(0.0)
         elif name in config:
             fitted[name] = domain.accept(name, config[name])

@@ -1,4 +1,4 @@
-"""The tuner: works on one study in a study file, from opening it to leaving it in good order."""
+"""The tuner: runs one study in a study file, from opening it to leaving it ready to resume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rungwise.backends.base import Backend, PreparedBackend, Workplace
 from rungwise.checkpoints import CheckpointStore, parse_bytes
 from rungwise.core.decisions import Decision
 from rungwise.core.engine import Engine
-from rungwise.core.events import Reported
+from rungwise.core.events import JobFailed, Reported
 from rungwise.core.failures import Failure
 from rungwise.display import Display, Snapshot
 from rungwise.driver import Driver
@@ -30,7 +30,8 @@ from rungwise.storage.study_file import About, StudyPart, shown
 from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.checkpoint_retention import CheckpointRetention
-from rungwise.tuning.folding import take_up
+from rungwise.tuning.failure_text import describe_failure
+from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.interrupts import graceful
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
@@ -60,7 +61,7 @@ class ReportEvent:
 
 
 FIRST_FAILURES = 20
-"""A study gives up when so many attempts per worker have failed before the first report."""
+"""A study gives up when this many jobs per worker have failed before the first report."""
 
 
 class Tuner:
@@ -68,9 +69,9 @@ class Tuner:
 
     Args:
         part: the study, in a file that is open for writing.
-        prepared: who trains.
+        prepared: the backend that trains.
         options: how it is run.
-        brief: what workers are told.
+        assignments: makes the assignments of workers.
         store: where checkpoints are kept.
         display: what a person sees.
         on_report: called after every report.
@@ -84,7 +85,7 @@ class Tuner:
         prepared: PreparedBackend,
         options: RunOptions,
         *,
-        brief: AssignmentMaker,
+        assignments: AssignmentMaker,
         store: CheckpointStore,
         display: Display,
         on_report: Callable[[ReportEvent], None] | None = None,
@@ -97,13 +98,14 @@ class Tuner:
         self._about: About = part.file.about
         self._prepared = prepared
         self._options = options
-        self._brief = brief
+        self._assignments = assignments
         self._store = store
         self._display = display
         self._on_report = on_report
         self._hint = self._resume_hint if hint is None else hint
-        self.engine, self._since = take_up(part)
+        self.engine, self._since = fold_for_resuming(part)
         self._failures = len(part.failures())
+        self._failed_trials = sum(trial.failed for trial in self.engine.trials)
         self._ceilings = len(self.engine.scheduler.ceilings)
         self._interrupted = self._interrupt_shown = False
         self._recall: Callable[[], None] | None = None
@@ -116,7 +118,7 @@ class Tuner:
         Raises:
             StudyInterrupted: after Ctrl-C or SIGTERM; everything reported is kept.
         """
-        self._outputs = OutputFiles(self._file.folder, self._brief.place)
+        self._outputs = OutputFiles(self._file.folder, self._assignments.place)
         quota = self._options.checkpoint_quota
         self._retention = CheckpointRetention(
             self._store,
@@ -124,7 +126,7 @@ class Tuner:
             quota=None if quota is None else parse_bytes("checkpoint_quota", quota),
             notice=self._notice,
             keep=self._options.keep if self._options.keep != "all" else 0,
-            place=self._brief.place,
+            place=self._assignments.place,
         )
         try:
             return self._run()
@@ -163,7 +165,7 @@ class Tuner:
         finally:
             seconds = backend.now
             try:
-                self._display.end(self._snapshot(backend), self.engine.why())
+                self._display.end(self._snapshot(backend), self._why())
             finally:
                 backend.close()
         return seconds
@@ -176,8 +178,8 @@ class Tuner:
             backend,
             log=self._part,
             policy=self._make_policy(),
-            assign=self._brief.assign,
-            on_message=self._heard,
+            assign=self._assignments.assign,
+            on_message=self._handle_message,
             on_fact=self._acted,
             on_step=lambda: self._tick(backend),
             ready=ahead.ready,
@@ -195,7 +197,9 @@ class Tuner:
             driver.run()
             if self._gave_up is not None:
                 last = self._gave_up
-                raise RetrainingError(self._brief.number(0), last.reason, last.trace or last.output)
+                raise RetrainingError(
+                    self._assignments.number(0), last.reason, last.trace or last.output
+                )
             if self._is_over():
                 driver.halt()
         finally:
@@ -204,9 +208,9 @@ class Tuner:
     def _make_policy(self) -> Policy:
         options = self._options
         trials = self.engine.trials
-        tuning = self._brief.phase == "tune"
-        # Only failures since the trial last got further count: the others were overcome. Somebody
-        # who retrains again after a failure wants it to be tried again.
+        tuning = self._assignments.phase == "tune"
+        # Only failures since the trial last got further count. A retraining that is started again
+        # after a failure is retried from the beginning.
         attempts = Counter(
             failure.trial
             for failure in (self._part.failures() if tuning else ())
@@ -222,7 +226,7 @@ class Tuner:
         )
 
     def _interrupt(self) -> None:
-        """The first signal: called in the middle of anything, so it only leaves word."""
+        """The first signal: called in the middle of anything, so it only sets flags."""
         self._interrupted = True
         if self._recall is not None:
             self._recall()
@@ -230,10 +234,18 @@ class Tuner:
     def _is_over(self) -> bool:
         return self.engine.ended is not None
 
+    def _why(self) -> str:
+        """Why the study ended, or how it stopped before its end, and why the ceiling is there."""
+        if self._is_over():
+            return self.engine.why()
+        how = "was interrupted" if self._interrupted else "stopped"
+        resumable = " and can be resumed" if self._kept else ""
+        return f"The study {how}{resumable}; {self.engine.scheduler.explain()}."
+
     # -- what happens --------------------------------------------------------------------------
 
-    def _heard(self, message: messages.Message) -> None:
-        """What a backend says besides reports."""
+    def _handle_message(self, message: messages.Message) -> None:
+        """Handle a message of the backend that is not a report."""
         if message.job is None:
             if isinstance(message, messages.Notice):
                 self._notice(message.text)
@@ -252,6 +264,8 @@ class Tuner:
             self._outputs.close(trial)
 
     def _acted(self, fact: Fact, decision: Decision) -> None:
+        if type(fact) is JobFailed:
+            self._failed_trials += 1
         if type(fact) is not Reported:
             return
         job = self.engine.jobs[fact.job]
@@ -273,7 +287,7 @@ class Tuner:
     def _failed(self, failure: Failure, again: bool) -> None:  # noqa: FBT001 - a callback
         self._failures += 1
         self._part.note_failure(failure)
-        if not again and self._brief.phase == "retrain" and self._recall is not None:
+        if not again and self._assignments.phase == "retrain" and self._recall is not None:
             self._gave_up = failure
             self._recall()
         self._notice(
@@ -286,15 +300,14 @@ class Tuner:
 
     def _tick(self, backend: Backend) -> None:
         if self._failures >= self._hopeless and not self.engine.reports:
-            # Nothing works: most likely it is the training function itself.
-            reasons = [failure.reason for failure in self._part.failures()]
-            raise NothingFoundError(str(self._file.path), reasons)
+            # Nothing works: most likely the training function itself is wrong.
+            raise self._nothing_found()
         if self._interrupted and not self._interrupt_shown:
-            # Shown here and not in the signal handler, which may have come in the middle of a line.
+            # Shown here and not in the signal handler, which may run in the middle of a line.
             self._interrupt_shown = True
             self._notice(
-                "interrupted: what is being trained goes on to its next report, then the study "
-                "can be resumed; interrupt again to stop at once"
+                "interrupted: every running job trains to its next report, then the study stops "
+                "and can be resumed; interrupt again to stop at once"
             )
         if self._display.due():
             self._display.update(self._snapshot(backend))
@@ -305,7 +318,10 @@ class Tuner:
             return
         self._ceilings = len(ceilings)
         level = ceilings[-1][1]
-        if self._brief.max_resource is None and level == self.engine.study.scheduler.max_resource:
+        if (
+            self._assignments.max_resource is None
+            and level == self.engine.study.scheduler.max_resource
+        ):
             text = (
                 f"no max_resource was given, and the ceiling has reached the safety net at "
                 f"{level:g}: the ranking of configurations is still not stable. Give max_resource, "
@@ -316,14 +332,31 @@ class Tuner:
 
     def _snapshot(self, backend: Backend) -> Snapshot:
         return Snapshot(
-            view=views.StudyView(self.engine, self._brief.metric),
+            view=views.StudyView(self.engine, self._assignments.metric),
             elapsed=backend.now,
             workers=backend.views(),
             failures=self._failures,
+            failed_trials=self._failed_trials,
             checkpoints_bytes=self._retention.total,
             study=shown(self._file.path) if self._kept else "study (not kept)",
-            open_ended=self._brief.max_resource is None,
+            open_ended=self._assignments.max_resource is None,
         )
+
+    def _nothing_found(self) -> NothingFoundError:
+        """The error of a study in which every job failed; the file of one that is not kept goes."""
+        failures = self._part.failures()
+        reasons = [describe_failure(failure) for failure in failures]
+        first = failures[0]
+        if not self._kept:
+            trace = first.trace or first.output
+            hint = f"The first traceback:\n{trace.rstrip()}" if trace.strip() else ""
+            return NothingFoundError(None, reasons, hint)
+        name = shown(self._file.path)
+        hint = (
+            f"The tracebacks: rungwise show {shlex.quote(name)} --trial {first.trial}, or "
+            f"[failure.trace for failure in rungwise.load({name!r}).failures]"
+        )
+        return NothingFoundError(str(self._file.path), reasons, hint)
 
     def _resume_hint(self, engine: Engine) -> str:
         had = f"{engine.reports} reports of {len(engine.trials)} trials"

@@ -1,10 +1,13 @@
 """Files in the formats of the public benchmarks, and the real samples if they are at hand."""
 
 import gzip
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from source_stories import PD1_NAMES, arch_text, json_lines, pickled, tar_of
+from source_stories import PD1_NAMES, json_lines, pickled, tar_of
+
+from rungwise.lab.sources import limited_processes
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 
@@ -31,23 +34,38 @@ def nats_folder(tmp_path):
     return make
 
 
+START = limited_processes.start_executors
+
+
+@pytest.fixture(scope="session")
+def warm_processes():
+    """The processes that read files, started when they are first needed."""
+    executors = []
+    with ExitStack() as stack:
+
+        def get(workers):
+            while len(executors) < workers:
+                executors.extend(stack.enter_context(START(1, limited_processes.LIMITS)))
+            return executors[:workers]
+
+        yield get
+
+
+@pytest.fixture(autouse=True)
+def _reuse_processes(request, monkeypatch, warm_processes):
+    """They start in half a second: too long for every test; `fresh_processes` has its own."""
+    if "fresh_processes" not in request.fixturenames:
+
+        @contextmanager
+        def reuse(workers, _limits):
+            yield warm_processes(workers)
+
+        monkeypatch.setattr(limited_processes, "start_executors", reuse)
+
+
 @pytest.fixture
-def nats_single(tmp_path):
-    """Make the single file: ``nats_single({index: record})``."""
-
-    def make(infos, protocol=4, **more):
-        path = tmp_path / "NATS-tss-v1_0-3ffb9.pickle.pbz2"
-        whole = {
-            "meta_archs": [arch_text(index) for index in range(100)],
-            "total_archs": len(infos),
-            "arch2infos": infos,
-            "evaluated_indexes": set(infos),
-            **more,
-        }
-        path.write_bytes(pickled(whole, protocol))
-        return path
-
-    return make
+def fresh_processes():
+    """For tests that end the processes."""
 
 
 @pytest.fixture

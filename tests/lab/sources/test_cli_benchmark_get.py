@@ -102,7 +102,7 @@ def test_the_original_is_preferred_to_its_arrays(tmp_path):
 
 def test_a_folder_that_cannot_be_written_to(tmp_path, pd1_tar):
     (tmp_path / "file").touch()
-    with pytest.raises(TableError, match="no folder to write to"):
+    with pytest.raises(TableError, match="not writable"):
         convert(pd1_tar([pd1_run(0.1)], []), into=tmp_path / "file" / "below")
 
 
@@ -146,7 +146,10 @@ def interrupt(*_, **__):
 def test_an_interrupted_conversion_says_so(pd1_tar, monkeypatch):
     monkeypatch.setattr(sources, "convert", interrupt)
     done = run("convert", pd1_tar([pd1_run(0.1)], []), code=130)
-    told = "rungwise: interrupted; what was written is whole, the same command makes the rest\n"
+    told = (
+        "rungwise: interrupted; files that were written are complete; "
+        "run the command again for the rest\n"
+    )
     assert (done.stdout, done.stderr) == ("", told)
 
 
@@ -180,7 +183,7 @@ def public(tmp_path, monkeypatch):
 def test_fetch_downloads_and_converts(public, data, pd1_tar):
     pd1_tar([pd1_run(0.1)], [pd1_run(0.2)]).replace(public / "pd1.tar.gz")
     said = run("fetch", "pd1").stdout
-    assert "pd1.tar.gz is there, and is what it should be." in said
+    assert "pd1.tar.gz is complete and was checked." in said
     assert "Next: rungwise benchmark info pd1-wmt-xformer-64" in said
     assert (data / "downloads" / "pd1.tar.gz.sha256").is_file()
     # The folder of downloads does not look like a benchmark.
@@ -221,7 +224,7 @@ def test_a_fetched_file_that_is_no_benchmark_is_refused(public):
 def test_an_interrupted_download_says_that_it_goes_on(monkeypatch):
     monkeypatch.setattr(sources, "fetch", interrupt)
     done = run("fetch", "pd1", code=130)
-    told = "rungwise: interrupted; what came is kept, the same command goes on from there\n"
+    told = "rungwise: interrupted; what was downloaded is kept; run the command again to continue\n"
     assert (done.stdout, done.stderr) == ("", told)
 
 

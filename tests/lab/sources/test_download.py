@@ -171,7 +171,7 @@ def test_an_interrupted_download_goes_on_where_it_ended(server, entry, tmp_path)
 
 def test_it_goes_on_in_a_later_attempt(server, entry, tmp_path):
     server.cuts = [3_000_000] + [0] * 3
-    said = failed(entry, tmp_path, "3,000,000 of 10,240,000 bytes came", attempts=3)
+    said = failed(entry, tmp_path, "3,000,000 of 10,240,000 bytes arrived", attempts=3)
     assert "3,000,000 bytes are kept" in said
     assert files(tmp_path) == ["toy.bin.part", "toy.bin.part.json"]
     assert get(entry, tmp_path).read_bytes() == CONTENT
@@ -313,14 +313,14 @@ def test_a_wrong_file_is_put_aside(server, entry, tmp_path, changes, words):
 def test_the_first_download_is_trusted_and_another_one_is_not(server, entry, tmp_path):
     get(entry, tmp_path).unlink()
     server.content, server.tag = b"altered", '"two"'
-    failed(entry, tmp_path, f"{SHA} was there before")
+    failed(entry, tmp_path, f"{SHA} was noted before")
     assert (tmp_path / "toy.bin.sha256").read_text().startswith(SHA)
 
 
 def test_a_file_that_was_altered_on_disk_is_refused(entry, tmp_path):
     path = get(entry, tmp_path)
     path.write_bytes(CONTENT[:-1])
-    failed(entry, tmp_path, f"{SHA} was there before")
+    failed(entry, tmp_path, f"{SHA} was noted before")
 
 
 def test_a_full_disk_is_told_before_the_download(server, entry, tmp_path, monkeypatch):
@@ -333,7 +333,7 @@ def test_a_full_disk_is_told_before_the_download(server, entry, tmp_path, monkey
 def test_two_do_not_download_the_same_file(server, entry, tmp_path):
     lock = FileLock(tmp_path / "toy.bin.lock")
     assert lock.take()
-    failed(entry, tmp_path, "process", "is at it")
+    failed(entry, tmp_path, "process", "is downloading it")
     lock.release()
     assert server.seen == []
     assert get(entry, tmp_path).read_bytes() == CONTENT

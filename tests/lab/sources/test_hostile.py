@@ -1,10 +1,8 @@
 """Sources that want to hang the reader, fill its memory, or be taken for whole."""
 
 import bz2
-import io
 import json
 import os
-import struct
 import tarfile
 import tracemalloc
 import zipfile
@@ -13,17 +11,17 @@ import numpy as np
 import pytest
 from source_stories import (
     arch_record,
-    arch_text,
     json_lines,
     lcbench_run,
     pd1_run,
     pickled,
+    spend,
     tar_of,
 )
 
 from rungwise.benchmarks import store
 from rungwise.errors import TableError
-from rungwise.lab.sources import convert, nats, pd1, streams, unpickling
+from rungwise.lab.sources import convert, limited_processes, pd1, streams
 
 
 def refused(source, tmp_path, *words):
@@ -36,95 +34,94 @@ def refused(source, tmp_path, *words):
     assert not out.exists()
 
 
-def unpickled(content):
-    return unpickling.load(io.BytesIO(content), "a.pickle")
-
-
 # -- pickles -----------------------------------------------------------------------------------
 
+ENDED = "ended the process reading it"
+MEMORY = "at most 512 MiB of memory"
+ELSE = "a pickle of something else"
 PRIME = 2**61 - 1  # whole numbers are hashed modulo this
 
 
-def test_keys_whose_hashes_collide_are_refused():
-    def content(many):
-        keys = (b"\x8a\x0a" + (PRIME * n).to_bytes(10, "little") + b"N" for n in range(9, many + 9))
-        return b"\x80\x04}(" + b"".join(keys) + b"u."
-
-    assert len(unpickled(content(unpickling.MOST_ODD))) == unpickling.MOST_ODD
-    with pytest.raises(TableError, match="strange keys"):
-        unpickled(content(unpickling.MOST_ODD + 1))
-    pairs = (struct.pack("<BiBiBB", 0x4A, n, 0x4A, -n, 0x86, 0x4E) for n in range(2001))
-    with pytest.raises(TableError, match="strange keys"):
-        unpickled(b"\x80\x04}(" + b"".join(pairs) + b"u.")
+def number(value, width):
+    return value.to_bytes(width, "little")
 
 
-def test_many_plain_keys_are_not_strange():
-    value = dict.fromkeys(range(-9000, 9000)) | {("cifar10", n): n for n in range(9000)}
-    content = bz2.decompress(pickled(value))
-    assert unpickling.load(io.BytesIO(content), "a.pickle", limit=2**26) == value
+def with_index(index):
+    """An architecture with opcodes for its number."""
+    return b"\x80\x04}\x8c\x03200}(\x8c\x0ball_results}\x8c\x0aarch_index" + index + b"us."
 
 
-def grown(content):
-    tracemalloc.start()
-    try:
-        with pytest.raises(TableError, match="part of more than"):
-            unpickled(content)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+PAIRS = b"".join(b"\x94h" + number(n, 1) + b"\x86" for n in range(100))  # 2¹⁰⁰ leaves in one tuple
+
+BOMBS = {
+    "an item of 2⁶² bytes": (b"\x80\x04\x8e" + number(2**62, 8), ""),
+    "an item of 2³⁶ bytes": (b"\x80\x04\x8e" + number(2**36, 8), ""),
+    "a text of 2⁴⁰ bytes": (b"\x80\x04\x8d" + number(2**40, 8), ""),
+    "a bytearray of 2³⁶ bytes": (b"\x80\x05\x96" + number(2**36, 8), ""),
+    "a memo of 2³¹ places": (b"\x80\x04Nr" + number(2**31, 4) + b".", MEMORY),
+    "a frame of 2⁶² bytes": (b"\x80\x04\x95" + number(2**62, 8) + b"N.", "truncated"),
+    "millions of sets": (b"\x80\x04(" + b"\x8f" * 4_000_000 + b"t.", MEMORY),
+    "millions of marks": (b"\x80\x04" + b"(" * 8_000_000, ""),
+    "nested lists": (b"\x80\x04" + b"]" * 1_000_000 + b"a" * 999_999 + b".", ELSE),
+    "nested tuples": (b"\x80\x04)" + b"\x85" * 1_000_000 + b".", ELSE),
+    "a nested number": (with_index(b"]" * 100_000 + b"a" * 99_999), "unknown architecture"),
+    "a number of many parts": (with_index(b")" + PAIRS), "unknown architecture"),
+    "millions of digits": (b"L" + b"9" * 8_000_000 + b"L\n.", "damaged"),
+    "a persistent object": (b"\x80\x04NQ.", "persistent"),
+}
 
 
-def test_what_is_made_again_and_again_of_one_object_counts():
-    items = b"".join(b"J" + struct.pack("<i", n) for n in range(50_000))
-    many_sets = b"]\x94(" + items + b"e0cbuiltins\nset\n\x940](" + b"h\x01h\x00\x85R" * 500 + b"e."
-    assert grown(b"\x80\x04" + many_sets) < 2**26
-    text = b"B" + struct.pack("<I", 999_999) + b"a" * 999_999 + b"\x940"
-    kind = b"cnumpy\ndtype\nX\x07\x00\x00\x00S999999\x85R\x940"
-    maker = b"cnumpy.core.multiarray\nscalar\n\x940"
-    copies = b"](" + b"h\x02h\x01h\x00\x86R" * 500 + b"e."
-    assert grown(b"\x80\x04" + text + kind + maker + copies) < 2**26
-    assert grown(b"\x80\x04]" + (b"(" + b"\x8f" * 4000 + b"e") * 500 + b".") < 2**27
+@pytest.mark.parametrize("what", BOMBS)
+def test_bombs_are_refused_by_name(tmp_path, nats_folder, what):
+    content, words = BOMBS[what]
+    folder = nats_folder({})
+    (folder / "000001.pickle.pbz2").write_bytes(bz2.compress(content, 1))
+    refused(folder, tmp_path, "000001.pickle.pbz2", words)
 
 
-def record(more=b""):
-    """An architecture without results, as opcodes."""
-    text = arch_text(1).encode()
-    return (
-        b"}X\x03\x00\x00\x00200}(X\x0b\x00\x00\x00all_results}X\x0a\x00\x00\x00arch_indexK\x01"
-        b"X\x08\x00\x00\x00arch_strX" + struct.pack("<I", len(text)) + text + more + b"us"
-    )
+HANGS = {
+    "keys that collide": b"\x80\x04}("
+    + b"".join(b"\x8a\x0a" + number(PRIME * n, 10) + b"N" for n in range(9, 100_000))
+    + b"u.",
+    "a key of many parts": b"\x80\x04})" + PAIRS + b"Ns.",
+    "a key nested too deeply for the stack": b"\x80\x04})" + b"\x85" * 4_000_000 + b"Ns.",
+}
 
 
-def single(tmp_path, content):
-    path = tmp_path / "NATS-tss-v1_0-3ffb9.pickle.pbz2"
-    path.write_bytes(bz2.compress(content))
-    return path
+@pytest.mark.parametrize("what", HANGS)
+def test_what_hangs_or_crashes_python_is_refused_by_name(
+    tmp_path, nats_folder, monkeypatch, fresh_processes, what
+):
+    limits = limited_processes.LIMITS._replace(seconds=0.5)
+    monkeypatch.setattr(limited_processes, "LIMITS", limits)
+    folder = nats_folder({index: arch_record(index) for index in (0, 2, 3, 4)})
+    (folder / "000001.pickle.pbz2").write_bytes(bz2.compress(HANGS[what], 1))
+    refused(folder, tmp_path, "000001.pickle.pbz2", ENDED, "at most 0.5 seconds")
 
 
-def test_more_architectures_than_there_are_end_early(tmp_path, monkeypatch):
-    monkeypatch.setattr(nats, "TOTAL", 20)
-    path = single(tmp_path, b"\x80\x04]" + (record() + b"a") * 21 + b".")
-    refused(path, tmp_path, "of too many", "there are 20")
-    path = single(tmp_path, b"\x80\x04]" + (record() + b"a") * 20 + b".")
-    refused(path, tmp_path, "arch2infos")
+def test_nothing_is_printed_for_a_hostile_file(tmp_path, nats_folder, capfd, fresh_processes):
+    """Python reports the fault of a half-made bytearray on its own."""
+    folder = nats_folder({})
+    content, _ = BOMBS["a bytearray of 2³⁶ bytes"]
+    (folder / "000001.pickle.pbz2").write_bytes(bz2.compress(content))
+    refused(folder, tmp_path, "000001.pickle.pbz2")
+    assert capfd.readouterr() == ("", "")
 
 
-def test_what_a_long_pickle_remembers_is_limited(tmp_path):
-    names = (
-        b"X\x08\x00\x00\x00builtins\x940X\x03\x00\x00\x00set\x940" + b"h\x00h\x01\x93\x940" * 1001
-    )
-    refused(
-        single(tmp_path, b"\x80\x04" + names + b"]" + record() + b"a."),
-        tmp_path,
-        "too many globals",
-    )
-    long = b"X" + struct.pack("<I", 1001) + b"a" * 1001 + b"\x94"
-    # Its number in the memo is 0, and it is gone once its architecture was read.
-    path = single(tmp_path, b"\x80\x04](" + record(long + b"N") + b"h\x00e.")
-    refused(path, tmp_path, "refers to its object 0")
-    short = b"X" + struct.pack("<I", 1000) + b"a" * 1000 + b"\x94"
-    path = single(tmp_path, b"\x80\x04](" + record(short + b"N") + b"h\x00e.")
-    refused(path, tmp_path, "arch2infos")
+def test_time_is_counted_for_each_file(nats_folder, monkeypatch, fresh_processes):
+    limits = limited_processes.LIMITS._replace(seconds=0.2)
+    monkeypatch.setattr(limited_processes, "LIMITS", limits)
+    tasks = [(str(number), 0.12) for number in range(4)]
+    assert list(limited_processes.map_limited(spend, tasks, 1)) == [0.12] * 4
+    with pytest.raises(TableError, match=f"5 is a file that {ENDED}"):
+        list(limited_processes.map_limited(spend, [*tasks, ("5", 9.0), ("6", 0.01)], 2))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_pipe_in_place_of_an_architecture_is_not_waited_for(tmp_path, nats_folder):
+    folder = nats_folder({})
+    os.mkfifo(folder / "000001.pickle.pbz2")
+    refused(folder, tmp_path, "000001.pickle.pbz2 is a device or pipe")
 
 
 def test_numbers_too_large_for_a_float_are_refused_by_name(tmp_path, nats_folder):

@@ -59,7 +59,7 @@ def test_the_entry_and_the_letter_in_lcbench(wrong, chunk):
     begin += ', "wrong": '
     text = begin + wrong + ', "next": ' + "[1, 2, 3], " * 50
     with pytest.raises(TableError) as caught:
-        list(json_stream.entries(Slow(text.encode()), "x"))
+        list(json_stream.iterate_entries(Slow(text.encode()), "x"))
     expected = ENTRIES[wrong]
     for more in range(6):
         expected = expected.replace(f"{{+{more}}}", f"{len(begin) + more + 1:,}")
@@ -77,14 +77,16 @@ def test_a_byte_that_is_no_utf8_is_told_in_its_entry(chunk):
     text = begin + b'\xff", "2": 2}, "b": {"0": 0}}'
     seen = []
     with pytest.raises(TableError) as caught:
-        seen.extend(json_stream.entries(Slow(text), "x"))
+        seen.extend(json_stream.iterate_entries(Slow(text), "x"))
     assert str(caught.value).startswith("x: 'a', '1' is damaged")
     assert f"byte {len(begin) + 1} is no UTF-8" in str(caught.value)
 
 
 def test_the_end_of_a_text_is_called_so():
-    with pytest.raises(TableError, match=r"x: 'a', '0' is .*\(at its end there must be a comma"):
-        list(json_stream.entries(io.BytesIO(b'{"a": {"0": 1'), "x"))
+    with pytest.raises(
+        TableError, match=r"x: 'a', '0' is .*\(at its end, a comma or a closing brace is expected"
+    ):
+        list(json_stream.iterate_entries(io.BytesIO(b'{"a": {"0": 1'), "x"))
 
 
 def test_an_error_is_told_before_megabytes_behind_it_are_read():
@@ -97,7 +99,7 @@ def test_an_error_is_told_before_megabytes_behind_it_are_read():
 
     stream = Endless()
     with pytest.raises(TableError, match=r"'a', '0' is .* letter 16"):
-        list(json_stream.entries(stream, "x"))
+        list(json_stream.iterate_entries(stream, "x"))
     assert stream.total <= 2**22
 
 
@@ -112,4 +114,4 @@ def test_the_place_is_told_to_who_converts(tmp_path):
 def test_an_empty_object_is_nothing_that_is_known(tmp_path, text):
     path = tmp_path / "a.json"
     path.write_text(text)
-    refused(path, tmp_path, "nothing that is known here")
+    refused(path, tmp_path, "of no known form")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from source_stories import lcbench_config, lcbench_run, refused
 
-from rungwise.benchmarks import archive, store
+from rungwise.benchmarks import npz, store
 from rungwise.errors import TableError
 from rungwise.lab.sources import convert, json_stream, lcbench
 
@@ -215,7 +215,7 @@ def test_cut_and_strange_zip_files_are_refused(tmp_path):
     refused(path, tmp_path, "data_2k_lw.zip")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("../data_2k_lw.json", text)
-    refused(path, tmp_path, "nothing that is known")
+    refused(path, tmp_path, "of no known form")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data_2k_lw.json", text)
         archive.writestr("data_2k.json", text)
@@ -244,7 +244,7 @@ def test_the_walker_sees_what_a_reader_sees(document, indent, ascii_only, chunk)
         def read(self, size=-1):
             return super().read(min(size, chunk))
 
-    walked = [*json_stream.entries(Slow(text), "x")]
+    walked = [*json_stream.iterate_entries(Slow(text), "x")]
     assert walked == [(a, b, value) for a, inner in document.items() for b, value in inner.items()]
 
 
@@ -260,7 +260,7 @@ def test_an_entry_that_never_ends_is_refused(monkeypatch):
 
     stream = Endless()
     with pytest.raises(TableError, match="at most 1,048,576 letters"):
-        list(json_stream.entries(stream, "x"))
+        list(json_stream.iterate_entries(stream, "x"))
     assert stream.total < 2**24
 
 
@@ -349,5 +349,5 @@ def test_damaged_and_promising_arrays_are_refused(tmp_path, monkeypatch):
     path.write_bytes(content[:-50])
     refused(folder, tmp_path, lcbench.ARRAYS[0])
     path.write_bytes(content)
-    monkeypatch.setattr(archive, "LIMIT", len(content) - 1)
+    monkeypatch.setattr(npz, "LIMIT", len(content) - 1)
     refused(folder, tmp_path, lcbench.ARRAYS[0], f"at most {len(content) - 1:,} are read")

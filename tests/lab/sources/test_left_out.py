@@ -90,7 +90,7 @@ def test_no_converter_makes_a_benchmark_without_a_value():
 
 
 def test_a_note_has_an_end():
-    (told,) = conversion.left_out(["x" * 200, *map(str, range(conversion.MOST_NAMED + 1))])
+    (told,) = conversion.note_left_out(["x" * 200, *map(str, range(conversion.MOST_NAMED + 1))])
     assert told.endswith(" and 2 more")
     assert "x" * 79 + "…" in told
     assert "x" * 80 not in told

@@ -311,7 +311,7 @@ def test_links_in_an_archive_are_refused(tmp_path, kind):
 
 def test_a_file_that_is_there_twice_is_refused(pd1_tar, tmp_path):
     again = (PD1_NAMES[0], gzip.compress(json_lines([pd1_run(0.3)])))
-    refused(pd1_tar([pd1_run(0.1)], [pd1_run(0.2)], [again]), tmp_path, "must be there once")
+    refused(pd1_tar([pd1_run(0.1)], [pd1_run(0.2)], [again]), tmp_path, "must be in it once")
 
 
 def test_a_header_that_declares_too_much_is_refused(tmp_path, monkeypatch):

@@ -1,12 +1,10 @@
-"""The reader of pickles: plain data comes through, nothing else does, and nothing is run."""
+"""The restricted unpickler: plain data comes through, nothing else does, and nothing is run."""
 
 import bz2
 import io
 import os
 import pickle
 import pickletools
-import struct
-import tracemalloc
 from collections import OrderedDict, defaultdict
 from datetime import date
 from fractions import Fraction
@@ -16,9 +14,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from source_stories import unpickle
 
 from rungwise.errors import TableError
-from rungwise.lab.sources.unpickling import DEEPEST, LIMIT, load
+from rungwise.lab.sources import limited_processes
+from rungwise.lab.sources.unpickling import LIMIT, load
 
 NAME = "some/000011.pickle.pbz2"
 
@@ -93,22 +93,18 @@ def test_shared_and_recursive_objects_stay_shared():
 
 
 @pytest.mark.parametrize("protocol", [3, 4, 5])
-@pytest.mark.parametrize("dtype", ["f8", ">f4", "i8", "<u2", "?", "c16", "U5", "S3", "i1"], ids=str)
-def test_arrays_and_scalars_come_through(dtype, protocol):
-    flat = np.array([0, 1, 2, 3, 4, 5]).astype(dtype)
-    for array in (flat, flat.reshape(2, 3), np.asfortranarray(flat.reshape(2, 3)), flat[:0]):
-        found = read(pickle.dumps({"a": array, "b": array}, protocol))
-        np.testing.assert_array_equal(found["a"], array)
-        assert found["a"].dtype == array.dtype
-        assert found["b"] is found["a"]
-    scalar = read(pickle.dumps([flat[3], flat[3]], protocol))[0]
-    assert scalar == flat[3]
-    assert type(scalar) is type(flat[3])
+@pytest.mark.parametrize("dtype", ["f8", ">f4", "f2", "i8", "<u2", "?", "i1"], ids=str)
+def test_scalars_come_through(dtype, protocol):
+    scalar = np.array([3]).astype(dtype)[0]
+    found = read(pickle.dumps([scalar, scalar], protocol))[0]
+    assert found == scalar
+    assert type(found) is type(scalar)
 
 
-@given(st.sets(KEYS))
-def test_sets_of_older_protocols_come_through(value):
-    assert read(pickle.dumps(value, 3)) == value
+@pytest.mark.parametrize("module", ["numpy.core", "numpy._core"])
+def test_both_of_numpys_names_are_known(module):
+    raw = b"C\x08" + np.float64(0.1).tobytes()
+    assert read(call(f"{module}.multiarray.scalar", F8, raw) + b".") == 0.1
 
 
 def test_an_ordered_dict_becomes_a_dict():
@@ -156,41 +152,85 @@ def test_other_objects_are_refused(value):
 
 
 def test_a_bare_name_is_no_data():
-    refused(pickle.dumps(np.ndarray, 4), "must be data")
+    refused(pickle.dumps(OrderedDict, 4), "must be data")
     refused(pickle.dumps(np.dtype("f8"), 4), "must be data")
 
 
-def test_arrays_of_objects_are_refused():
-    refused(pickle.dumps(np.array([{}, []], dtype=object), 4), "plain numbers or texts")
-    refused(pickle.dumps(np.zeros(2, dtype=[("a", "f8")]), 4), "plain numbers or texts")
-    refused(pickle.dumps(np.array(["2020"], dtype="M8[D]"), 4), "plain numbers or texts")
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.arange(3.0),
+        np.array([{}, []], dtype=object),
+        np.zeros(2, dtype=[("a", "f8")])[0],
+        np.array(["2020"], dtype="M8[D]")[0],
+        np.str_("x"),
+        np.bytes_(b"x"),
+        np.complex128(1j),
+        np.longdouble(1),
+    ],
+    ids=lambda value: f"{type(value).__name__} {value.dtype}",
+)
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_other_things_of_numpy_are_refused(value, protocol):
+    content = pickle.dumps(value, protocol)
+    arrays = isinstance(value, np.ndarray)
+    refused(content, "a pickle that asks for 'numpy" if arrays else "a dtype must be of plain numb")
 
 
-def test_admitted_names_call_nothing_when_misused():
-    ordered = b"\x80\x04\x8c\x0bcollections\x8c\x0bOrderedDict\x93"
-    refused(ordered + b"]\x85R.", "begin empty")
-    refused(b"\x80\x04\x8c\x08builtins\x8c\x03set\x93N\x85R.", "made of a list")
-    refused(b"\x80\x04\x8c\x08builtins\x8c\x03set\x93]]a\x85R.", "a list as a key")
-    refused(ordered + b"}b.", "state of an object")
-    refused(b"\x80\x04]]\x85R.", "calls what is no function")
-    refused(b"\x80\x04\x8c\x05numpy\x8c\x07ndarray\x93)R.", "NumPy's functions")
-    refused(b"\x80\x04}}b.", "state of an object")
+def test_sets_of_older_protocols_are_refused():
+    """They need a global; the files of NATS-Bench are of protocol 4."""
+    refused(pickle.dumps({1, 2}, 3), "asks for 'builtins.set'")
+
+
+ORDERED = b"\x80\x04\x8c\x0bcollections\x8c\x0bOrderedDict\x93"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (ORDERED + b"]\x85R.", "begin empty"),
+        (ORDERED + b"}b.", "sets the state of a function"),
+        (ORDERED + b"N}X\x05\x00\x00\x00_makeNs\x86b.", "sets the state of a function"),
+        (ORDERED + b")\x81.", ""),  # NEWOBJ
+        (ORDERED + b")}\x92.", ""),  # NEWOBJ_EX
+        (b"\x80\x04\x8c\x08builtins\x8c\x03set\x93]\x85R.", "asks for 'builtins.set'"),
+        (b"\x80\x04\x8c\x05numpy\x8c\x07ndarray\x93)R.", "asks for 'numpy.ndarray'"),
+        (b"\x80\x04\x8c\x05numpy\x8c\x0edtype.__call__\x93.", "asks for 'numpy.dtype.__call__'"),
+        (b"\x80\x04]]\x85R.", ""),
+        (b"\x80\x04}}b.", ""),
+        (b"\x80\x04]N}X\x06\x00\x00\x00appendNs\x86b.", ""),
+    ],
+    ids=range(11),
+)
+def test_allowed_names_do_nothing_when_misused(content, words):
+    refused(content, words)
+    assert read(pickle.dumps(OrderedDict(a=np.float64(1)), 4)) == {"a": 1.0}  # as before
+
+
+def test_the_dtypes_of_the_process_stay_as_they_are():
+    """NumPy shares them: a pickle that changed one would change all of its arrays."""
+    turned = call("numpy.dtype", text("f8")) + b"(K\x03" + text(">") + b"NNNJ\xff\xff\xff\xff"
+    turned += b"J\xff\xff\xff\xffK\x00tb."
+    refused(turned, "must be data")
+    assert np.dtype("f8").isnative
+    assert np.arange(3.0).tolist() == [0.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(
     ("content", "name"),
     [
-        (b"(ios\nsystem\n.", "INST"),
+        (b"(ios\nsystem\n.", "os.system"),
         (b"\x80\x02(cos\nsystem\n)o.", "os.system"),
-        (b"\x80\x04]o.", "OBJ"),
-        (b"\x80\x04])\x81.", "NEWOBJ"),
-        (b"\x80\x04]Q.", "BINPERSID"),
-        (b"\x80\x04\x82\x01.", "EXT1"),
-        (b"I5\n.", "INT"),
-        (b"\x80\x05\x97.", "NEXT_BUFFER"),
-        (b"\x80\x04\xff.", "0xff"),
-        (b"\x80\x09N.", "protocol 9"),
-        (b"\x80\x00N.", "protocol 0"),
+        (b"\x80\x04]o.", ""),
+        (b"\x80\x04])\x81.", ""),
+        (b"\x80\x04]Q.", "persistent"),
+        (b"Pname\n.", "persistent"),
+        (b"\x80\x04\x82\x01.", "extension"),
+        (b"\x80\x04\x83\x01\x01.", "extension"),
+        (b"\x80\x04\x84\x01\x01\x01\x01.", "extension"),
+        (b"\x80\x05\x97.", ""),
+        (b"\x80\x04\xff.", ""),
+        (b"\x80\x09N.", "protocol: 9"),
     ],
 )
 def test_opcodes_that_plain_data_does_not_need_are_refused(content, name):
@@ -203,8 +243,6 @@ def test_opcodes_that_plain_data_does_not_need_are_refused(content, name):
         b"",
         b"\x80",
         b"\x80\x04.",  # nothing is left
-        b"\x80\x04NN.",  # two things are left
-        b"\x80\x04(N.",  # a mark is left
         b"\x80\x04N.N",  # something behind it
         b"\x80\x04a.",
         b"\x80\x04u.",
@@ -224,7 +262,7 @@ def test_opcodes_that_plain_data_does_not_need_are_refused(content, name):
         b"\x80\x04" + b"(" * 10,
         b"\x80\x04c" + b"x" * 1000,
     ],
-    ids=range(23),
+    ids=range(21),
 )
 def test_malformed_pickles_are_refused(content):
     refused(content)
@@ -234,53 +272,8 @@ def number(value, width):
     return value.to_bytes(width, "little")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"\x80\x04\x8e" + number(2**62, 8), "an item of 4,611,686,018,427,387,904 bytes"),
-        (b"\x80\x04\x8d" + number(2**40, 8), "an item of 1,099,511,627,776 bytes"),
-        (b"\x80\x04X" + number(2**31, 4), "an item of 2,147,483,648 bytes"),
-        (b"\x80\x05\x96" + number(2**40, 8), "an item of"),
-        (b"\x80\x04Nr" + number(2**31, 4) + b".", "numbers an object 2,147,483,648"),
-        (b"\x80\x04" + b"]" * 100_000 + b"a" * 99_999 + b".", "open items"),
-        (b"\x80\x04" + b"(" * 100_000, f"over {DEEPEST} levels"),
-        (b"\x80\x04)" + b"\x85" * 100_000 + b".", "deeply nested tuples"),
-        (b"\x80\x04)" + b"\x942h\x00\x86" * 60 + b".", ""),
-        (b"\x80\x04}" + b")" + b"\x85" * 3 + b"Ns.", ""),
-    ],
-)
-def test_bombs_are_refused_before_they_go_off(content, words):
-    tracemalloc.start()
-    try:
-        refused(content, words)
-        assert tracemalloc.get_traced_memory()[1] < 20e6
-    finally:
-        tracemalloc.stop()
-
-
 def test_the_size_of_a_frame_is_not_believed():
-    assert read(b"\x80\x04\x95" + number(2**62, 8) + b"N.") is None
-
-
-def array_pickle(shape, raw, kind="f8"):
-    """An array that may lie about itself."""
-
-    class Liar:
-        def __reduce__(self):
-            function, arguments, _ = np.empty(1).__reduce__()
-            return function, arguments, (1, shape, np.dtype(kind), False, raw)
-
-    return pickle.dumps(Liar(), 4)
-
-
-def test_arrays_that_lie_are_refused():
-    assert read(array_pickle((2,), bytes(16))).tolist() == [0, 0]
-    refused(array_pickle((10**12,), bytes(16)), "promises 8,000,000,000,000 bytes and has 16")
-    refused(array_pickle((-2,), bytes(16)), "whole numbers")
-    refused(array_pickle((True, 2), bytes(16)), "whole numbers")
-    refused(array_pickle([2], bytes(16)), "whole numbers")
-    refused(array_pickle((1,) * 40, bytes(8)), "whole numbers")
-    refused(array_pickle((2,), [0.0, 0.0]), "plain numbers")
+    refused(b"\x80\x04\x95" + number(2**62, 8) + b"N.", "truncated")
 
 
 def call(name, *parts):
@@ -307,19 +300,14 @@ F8 = call("numpy.dtype", text("f8"))[2:]
         call("numpy.core.multiarray.scalar", F8) + b".",
         call("numpy.core.multiarray.scalar", b"N", b"C\x08" + bytes(8)) + b".",
         call("numpy.core.multiarray.scalar", F8, b"C\x07" + bytes(7)) + b".",
-        call("numpy.core.multiarray._reconstruct", b"N") + b".",
-        call("numpy.core.multiarray._reconstruct") + b".",
-        call("numpy._core.numeric._frombuffer", b"C\x00", F8, b"K\x00\x85", b"N") + b".",
-        call("numpy._core.numeric._frombuffer", b"C\x00", F8, b"K\x00\x85", b"]") + b".",
         call("numpy.dtype", text("f8")) + b"Nb.",
         call("numpy.dtype", text("f8")) + b"(K\x03]NNNt" + b"b.",
         call("numpy.dtype", text("f8")) + b"(K\x03" + text("<") + b"]NNt" + b"b.",
-        call("numpy.core.multiarray._reconstruct", b"cnumpy\nndarray\n") + b"Nb.",
     ],
-    ids=range(16),
+    ids=range(11),
 )
 def test_parts_of_numpy_that_do_not_fit_are_refused(content):
-    refused(content, "a malformed pickle" if b"C\x07" not in content else "promises 8 bytes")
+    refused(content)
 
 
 def test_no_more_than_the_limit_is_read():
@@ -328,9 +316,7 @@ def test_no_more_than_the_limit_is_read():
 
         def read(self, size=-1):
             self.count += size
-            return (
-                b"\x80\x04" + b"N0" * (size // 2 - 1) if self.count == size else b"N0" * (size // 2)
-            )
+            return b"\x80\x04" + b"N0" * (size // 2 - 1) + b"."
 
     stream = Endless()
     with pytest.raises(TableError, match="more than 1,048,576 bytes"):
@@ -351,13 +337,12 @@ SAMPLE = {
     "200": {
         "all_results": {("cifar10", 777): {"a": {f"ori-test@{e}": e / 7 for e in range(30)}}},
         "params": np.float64(1.5),
-        "array": np.arange(6.0).reshape(2, 3),
         "more": [None, True, -5, 10**30, b"bytes", (1, (2, 3)), {1, 2}],
     }
 }
 
 
-@pytest.mark.parametrize("protocol", [3, 4, 5])
+@pytest.mark.parametrize("protocol", [4, 5])
 def test_a_pickle_cut_anywhere_is_refused(protocol):
     content = pickle.dumps(SAMPLE, protocol)
     for end in range(len(content)):
@@ -379,80 +364,28 @@ def test_a_compressed_file_with_a_wrong_sum_is_refused():
         load(stream, NAME)
 
 
+def read_in_child(content):
+    """In a process with limits: a changed byte may ask for gigabytes."""
+    (found,) = limited_processes.map_limited(unpickle, [(NAME, content)], 1)
+    return found
+
+
 @given(st.data())
 def test_whatever_is_changed_it_is_read_or_refused(data):
-    content = bytearray(pickle.dumps(SAMPLE, data.draw(st.sampled_from([3, 4, 5]))))
+    content = bytearray(pickle.dumps(SAMPLE, data.draw(st.sampled_from([4, 5]))))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     try:
-        read(bytes(content))
+        read_in_child(bytes(content))
     except TableError as error:
         assert NAME in str(error)  # noqa: PT017 - it need not be raised
 
 
 @given(st.binary(max_size=200))
 def test_noise_is_refused(noise):
-    refused(b"\x80\x04" + noise + b"\x00")
-
-
-# -- pickles larger than the memory ------------------------------------------------------------
-
-
-def digest(found):
-    return sum(found["curve"].values()) if "curve" in found else None
-
-
-def part(number, key):
-    return {"curve": {f"{key}@{i}": float(number) for i in range(100)}, "key": key}
-
-
-def test_a_digest_replaces_a_dict_as_soon_as_it_is_full():
-    whole = {"parts": {n: part(n, "a key") for n in range(2500)}, "last": {"x": 1}}
-    found = read(pickle.dumps(whole), limit=2**18, digest=digest)
-    assert found == {"parts": {n: 100.0 * n for n in range(2500)}, "last": {"x": 1}}
-
-
-@pytest.mark.parametrize("protocol", [2, 4])
-def test_texts_and_globals_of_digested_parts_can_be_referred_to(protocol):
-    texts = ["".join(["shared ", str(n)]) for n in range(50)]
-    whole = [
-        {"curve": {text: np.float64(n) if protocol == 4 else n for text in texts}, "k": texts[n]}
-        for n in range(5)
-    ]
-    seen = []
-
-    def keep(found):
-        if "curve" not in found:
-            return None
-        seen.append(found["k"])
-        return digest(found)
-
-    found = read(pickle.dumps([*whole, texts], protocol), digest=keep)
-    assert found == [50.0 * n for n in range(5)] + [texts]
-    assert seen == texts[:5]
-
-
-def test_what_was_digested_is_gone():
-    inner = {"a": 1.0}
-    content = pickle.dumps([{"curve": inner}, {"other": inner}], 4)
-    assert read(content)[1]["other"] == inner
-    refused(content, "belongs to a part already read", digest=digest)
-
-
-def test_the_memory_does_not_grow_with_the_number_of_parts():
-    def peak(parts, **options):
-        content = pickle.dumps({n: part(n, f"key {n % 10}") for n in range(parts)})
-        tracemalloc.start()
-        try:
-            read(content, limit=2**30, **options)
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    assert peak(600) > 5e6
-    # What remains: four bytes for each text, and the sum.
-    assert peak(600, digest=digest) < 1e6
+    with pytest.raises(TableError, match=NAME):
+        read_in_child(b"\x80\x04" + noise + b"\x00")
 
 
 def test_floats_are_big_endian():
-    assert read(b"\x80\x04G" + struct.pack(">d", 0.1) + b".") == 0.1
+    assert read(b"\x80\x04G?\xb9\x99\x99\x99\x99\x99\x9a.") == 0.1

@@ -1,10 +1,9 @@
-"""The figures of the report: what the studies found for what they spent, and how they went."""
+"""The figures of the report: what the studies found for what they spent, and their history."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rungwise import plots
 from rungwise.benchmarks.benchmark import Benchmark
@@ -19,25 +18,24 @@ from rungwise.lab.reproduction.paper import LCBENCH
 from rungwise.lab.reproduction.protocols import PROTOCOLS
 from rungwise.lab.reproduction.results import Reproduction, Row, Section
 from rungwise.plots.curves import plural
-from rungwise.plots.theme import escape
 from rungwise.simulation import SimulationResult
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure and what it shows.
+    """A figure with its caption.
 
     Attributes:
         figure: the figure.
         caption: what it shows, in a sentence or two.
     """
 
-    figure: Any
+    figure: plots.Figure
     caption: str
 
 
-def of_results(reproduction: Reproduction, benchmark: str) -> Iterator[Picture]:
-    """All methods on a benchmark, a picture a protocol: the final value against what was spent."""
+def draw_results(reproduction: Reproduction, benchmark: str) -> Iterator[Picture]:
+    """All methods on a benchmark, one picture per protocol: the final value against the cost."""
     for protocol in reproduction.settings.protocols:
         sections = [
             section
@@ -56,13 +54,15 @@ def of_results(reproduction: Reproduction, benchmark: str) -> Iterator[Picture]:
             figure = plots.pareto(named)
         except InvalidArgumentError:  # no method has finite figures
             continue
-        unit = _unit(reproduction.benchmarks[benchmark])
-        figure.update_xaxes(title_text=escape(f"resource spent ({unit})"))
-        yield Picture(figure, _caption(named, [row for row in rows.values() if row not in shown]))
+        unit = _name_unit(reproduction.benchmarks[benchmark])
+        figure = figure.with_titles(x=f"resource spent ({unit})")
+        yield Picture(
+            figure, _write_caption(named, [row for row in rows.values() if row not in shown])
+        )
 
 
-def of_speed(reproduction: Reproduction) -> Iterator[Picture]:
-    """PASHA's speed-up on every data set of LCBench, a picture a protocol."""
+def draw_speed(reproduction: Reproduction) -> Iterator[Picture]:
+    """PASHA's speed-up on every data set of LCBench, one picture per protocol."""
     for protocol in reproduction.settings.protocols:
         factors = {
             section.benchmark.removeprefix(LCBENCH): row.speedup
@@ -76,8 +76,8 @@ def of_speed(reproduction: Reproduction) -> Iterator[Picture]:
             yield Picture(plots.speedup(factors, title=title), "Mean runtimes over all seeds.")
 
 
-def of_studies(reproduction: Reproduction, benchmark: Benchmark) -> Iterator[Picture]:
-    """The curves of a benchmark, and how PASHA went on the sample of the first seed."""
+def draw_studies(reproduction: Reproduction, benchmark: Benchmark) -> Iterator[Picture]:
+    """The curves of a benchmark, and the history of PASHA on the sample of the first seed."""
     settings = reproduction.settings
     table = benchmark.table(nearest=uses_nearest(benchmark.card, settings))
     chunk = Chunk(
@@ -105,34 +105,34 @@ def of_studies(reproduction: Reproduction, benchmark: Benchmark) -> Iterator[Pic
         name: METHODS["pasha"].play(Case(table, sample, PROTOCOLS[name], settings.workers, 0))
         for name in settings.protocols
     }
-    yield from _courses(played, benchmark.card)
+    yield from _draw_histories(played, benchmark.card)
 
 
-def _courses(played: Mapping[str, SimulationResult], card: Card) -> Iterator[Picture]:
-    """How PASHA went under each protocol."""
+def _draw_histories(played: Mapping[str, SimulationResult], card: Card) -> Iterator[Picture]:
+    """The history of PASHA under each protocol."""
     if any(result.epsilons for result in played.values()):
         labelled = {f"protocol {name}": result for name, result in played.items()}
         figure = plots.epsilon(labelled)
         if card.metric:
-            figure.update_yaxes(title_text=escape(f"ε ({card.metric})"))
-        yield Picture(figure, "The noise that PASHA reckons with, first seed.")
+            figure = figure.with_titles(y=f"ε ({card.metric})")
+        yield Picture(figure, "The difference that PASHA takes for noise, first seed.")
     for name, result in played.items():
         try:
             figure = plots.ladder(result)
-        except InvalidArgumentError:  # too short a study: it ended before most jobs did
+        except InvalidArgumentError:  # too short a study: no job had reported when it ended
             continue
-        figure.update_yaxes(title_text=escape(f"rungs ({_unit(card)})"))
+        figure = figure.with_titles(y=f"rungs ({_name_unit(card)})")
         yield Picture(figure, f"PASHA, protocol {name}, first seed. {result.why}")
 
 
-def _unit(card: Card) -> str:
+def _name_unit(card: Card) -> str:
     """What the resource of a benchmark is counted in."""
     return plural(card.resource or "unit")
 
 
-def _caption(section: Section, free: list[Row]) -> str:
-    told = "Bars are a standard deviation to either side."
+def _write_caption(section: Section, free: list[Row]) -> str:
+    bars = "Bars are a standard deviation to either side."
     if not free:
-        return told
+        return bars
     names = join_words([f"{row.label} ({number_text.final(section, row.final)})" for row in free])
-    return f"{told} Not in the picture, since nothing was spent: {names}."
+    return f"{bars} Not in the picture, since nothing was spent: {names}."

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import groupby
-from typing import Any
 
 from rungwise._version import __version__
 from rungwise.benchmarks import catalog
@@ -20,7 +19,8 @@ from rungwise.lab.reproduction.paper import LCBENCH
 from rungwise.lab.reproduction.protocols import PROTOCOLS
 from rungwise.lab.reproduction.results import Reproduction, Section
 from rungwise.lab.reproduction.tables import Grid, grids
-from rungwise.plots import pages, theme
+from rungwise.plots.figure import Figure, load_scripts
+from rungwise.plots.html import make_page, make_place
 
 TITLE = "PASHA, reproduced"
 PAPER = "paper"
@@ -120,10 +120,10 @@ class Page:
             f"<tbody>{body}</tbody></table></div>"
         )
 
-    def figure(self, figure: Any, caption: str) -> None:
-        """A figure with what it shows."""
+    def figure(self, figure: Figure, caption: str) -> None:
+        """A figure with its caption."""
         self.figures += 1
-        drawn = pages.place(figure, f"figure-{self.figures}")
+        drawn = make_place(figure.spec, f"figure-{self.figures}")
         self.parts.append(f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>")
 
     def navigation(self) -> str:
@@ -160,15 +160,17 @@ def _beside(head: Sequence[str]) -> tuple[list[int], range]:
 def html(reproduction: Reproduction, *, load: Load | None = catalog.load) -> str:
     """The report as the text of an HTML file: the same reproduction, the same bytes.
 
-    Without plotly it has everything but the figures, and says how to get them.
+    Without the extra ``rungwise[plots]`` it has everything but the figures, and says how to get
+    them.
 
     Args:
-        reproduction: what came of :func:`rungwise.lab.reproduction.reproduce`.
+        reproduction: the result of :func:`rungwise.lab.reproduction.reproduce`.
         load: where the curves of a benchmark come from, for figures of them and of single
             studies; None leaves these out.
     """
     page = Page()
-    drawing = _can_draw()
+    scripts = _load_scripts()
+    drawing = bool(scripts)
     _introduction(page, reproduction)
     if not drawing:
         page.text(f"There are no figures: {MissingExtraError('drawing them', 'plots')}.")
@@ -183,15 +185,15 @@ def html(reproduction: Reproduction, *, load: Load | None = catalog.load) -> str
         page.bullets(reproduction.left_out)
     content = "\n".join(page.parts)
     body = f"{page.navigation()}\n<main>\n<h1>{escape(TITLE)}</h1>\n{content}\n</main>"
-    return pages.page(TITLE, body, scripts=page.figures > 0, style=STYLE)
+    return make_page(TITLE, body, scripts=scripts if page.figures else "", style=STYLE)
 
 
-def _can_draw() -> bool:
+def _load_scripts() -> str:
+    """What draws the figures; empty where the extra is not installed."""
     try:
-        theme.graph_objects()
+        return load_scripts()
     except MissingExtraError:
-        return False
-    return True
+        return ""
 
 
 def _introduction(page: Page, reproduction: Reproduction) -> None:
@@ -240,7 +242,7 @@ def _losses(
 
 def _benchmarks(page: Page, reproduction: Reproduction) -> None:
     page.heading("The benchmarks")
-    head = ("benchmark", "what", "rows × resources × seeds", "studies see", "told", "licence")
+    head = ("benchmark", "what", "rows × resources × seeds", "studies see", "reported", "licence")
     lines = [
         (
             card.name,
@@ -278,7 +280,7 @@ def _chapter(
         page.bullets(grid.notes)
         _losses(page, grid.losses)
     if name == "lcbench" and drawing:
-        for picture in figures.of_speed(reproduction):
+        for picture in figures.draw_speed(reproduction):
             page.figure(picture.figure, picture.caption)
 
 
@@ -289,18 +291,18 @@ def _pictures(page: Page, reproduction: Reproduction, load: Load | None) -> None
         page.heading("Figures")
     for name in names:
         page.heading(name, 3)
-        for figure, caption in _of_benchmark(reproduction, name, load):
+        for figure, caption in _draw_benchmark(reproduction, name, load):
             if figure is None:
                 page.text(caption)
             else:
                 page.figure(figure, caption)
 
 
-def _of_benchmark(
+def _draw_benchmark(
     reproduction: Reproduction, name: str, load: Load | None
-) -> Iterator[tuple[Any, str]]:
+) -> Iterator[tuple[Figure | None, str]]:
     """(figure, caption) of a benchmark; no figure where only something is to be said."""
-    for picture in figures.of_results(reproduction, name):
+    for picture in figures.draw_results(reproduction, name):
         yield picture.figure, picture.caption
     if load is None:
         return
@@ -309,5 +311,5 @@ def _of_benchmark(
     except RungwiseError as error:
         yield None, f"Its curves could not be read again for more figures: {error}"
         return
-    for picture in figures.of_studies(reproduction, benchmark):
+    for picture in figures.draw_studies(reproduction, benchmark):
         yield picture.figure, picture.caption

@@ -1,14 +1,14 @@
-"""Public benchmarks: reading them in their own formats, and getting them.
+"""Public benchmarks: reading them in their own formats, and downloading them.
 
-Each source is read in one pass with little memory, trusted with nothing, and becomes benchmarks in
-the format of :mod:`rungwise.benchmarks.store`:
+Each source is read in one pass with little memory, nothing in it is trusted, and it becomes
+benchmarks in the format of :mod:`rungwise.benchmarks.store`:
 
 =================  ==================================================================
 ``nats``           NAS-Bench-201 from the files of NATS-Bench
 ``pd1``            PD1
 ``lcbench``        LCBench: the original, and arrays of a part of it
-``recognising``    which of them a file or folder is
-``fetching``       where they can be had, and downloads that go on where they ended
+``detect``         which of them a file or folder is
+``download``       where they are, and downloads that resume
 =================  ==================================================================
 """
 
@@ -41,8 +41,8 @@ def convert(
     Args:
         source: a file or folder; what it is, is seen from its content.
         into: the folder to write to; the data folder by default.
-        on_progress: is told how much is read, of how much in all: files, or mebibytes.
-        workers: how many processes read a folder of many files.
+        on_progress: is called with how much is read, and of how much in all: files, or mebibytes.
+        workers: how many processes read the many files of NAS-Bench-201.
 
     Returns:
         The names of the benchmarks that were made.
@@ -52,8 +52,8 @@ def convert(
     try:
         made = [
             benchmark
-            for found in recognise(Path(source))
-            for benchmark in found.make(on_progress, workers)
+            for form in recognise(Path(source))
+            for benchmark in form.make(on_progress, workers)
         ]
     except MemoryError:
         rule = "this machine has too little memory for it"
@@ -61,11 +61,9 @@ def convert(
     except InvalidArgumentError as error:
         if str(source) in str(error):
             raise
-        told = Words(f"a source whose {error.argument} is {error.value!r}"[:200])
-        raise TableError(str(source), told, error.rule) from error
+        found = Words(f"a source whose {error.argument} is {error.value!r}"[:200])
+        raise TableError(str(source), found, error.rule) from error
     try:
         return [benchmark.install(folder) for benchmark in made]
     except OSError as error:
-        raise TableError(
-            str(folder), Words("no folder to write to"), f"the system says: {error}"
-        ) from error
+        raise TableError(str(folder), Words("not writable"), f"the system says: {error}") from error

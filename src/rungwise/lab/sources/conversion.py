@@ -17,7 +17,7 @@ from rungwise.errors import TableError, Words
 
 Floats = NDArray[np.floating[Any]]
 Progress = Callable[[int, int], None]
-"""Is told how much is done, of how much in all."""
+"""Is called with how much is done, and of how much in all."""
 
 LARGEST = 1e30
 """The largest number: it fits into a 32-bit float, and so does a difference of two."""
@@ -79,14 +79,14 @@ def today() -> str:
     return datetime.now(timezone.utc).date().isoformat()
 
 
-def left_out(names: Iterable[str]) -> list[str]:
+def note_left_out(names: Iterable[str]) -> list[str]:
     """The note about what a source has without a value, for every card that is made from it."""
     without = [name if len(name) <= 80 else f"{name[:79]}…" for name in names]
     if not without:
         return []
     more = len(without) - MOST_NAMED
-    told = ", ".join(without[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-    return [f"left out, since they have no value at all: {told}"]
+    listed = ", ".join(without[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return [f"left out, since they have no value at all: {listed}"]
 
 
 def find_quantum(values: Floats, candidates: Iterable[float]) -> float | None:
@@ -99,7 +99,7 @@ def find_quantum(values: Floats, candidates: Iterable[float]) -> float | None:
     return None
 
 
-def slim(seconds: Floats) -> Floats:
+def drop_equal_axes(seconds: Floats) -> Floats:
     """Seconds [seeds, rows, resources] without the axes along which they do not differ."""
     if (seconds != seconds[:, :, :1]).any():
         return seconds
@@ -107,8 +107,8 @@ def slim(seconds: Floats) -> Floats:
     return unit if (unit != unit[:1]).any() else unit[0]
 
 
-def filled_seconds(seconds: Floats) -> tuple[Floats, int]:
-    """Times of units [rows, resources], all finite and none negative; and how many were mended.
+def fill_seconds(seconds: Floats) -> tuple[Floats, int]:
+    """Times of units [rows, resources], all finite and none negative; and how many were filled in.
 
     Clocks run backwards and logs have holes: what is missing is the median of its row, or of the
     whole table where a row has none.
@@ -124,26 +124,26 @@ def filled_seconds(seconds: Floats) -> tuple[Floats, int]:
     return times, int(wrong.sum())
 
 
-def floats(items: Any, place: str) -> Floats:
+def parse_floats(items: Any, place: str) -> Floats:
     """A list of numbers from a JSON file, with NaN for null; null for the list is an empty one."""
     if items is None:
         return np.empty(0)
     if not isinstance(items, list) or not set(map(type, items)) <= _NUMBERS:
         raise TableError(place, Words("malformed"), "it must be a list of numbers and nulls")
     try:
-        return bounded(np.array(items, dtype=np.float64), place)  # None becomes NaN
+        return check_bounds(np.array(items, dtype=np.float64), place)  # None becomes NaN
     except OverflowError:  # an integer beyond all floats
         raise TableError(place, Words("malformed"), _BOUND) from None
 
 
-def bounded(numbers: Floats, place: str) -> Floats:
-    """Numbers that can be written, refused here, where it is known where they come from."""
+def check_bounds(numbers: Floats, place: str) -> Floats:
+    """Check that numbers can be written, here, where their place is known."""
     if (np.isfinite(numbers) & (np.abs(numbers) > LARGEST)).any():
         raise TableError(place, Words("malformed"), _BOUND)
     return numbers
 
 
-def within(numbers: Floats, most: float, place: str) -> Floats:
+def clip_to_range(numbers: Floats, most: float, place: str) -> Floats:
     """Numbers from 0 to a limit, or NaN; what is beyond by no more than rounding is the limit."""
     slack = 1e-6 * most
     wrong = (numbers < -slack) | (numbers > most + slack)
@@ -153,7 +153,7 @@ def within(numbers: Floats, most: float, place: str) -> Floats:
     return np.clip(numbers, 0, most)
 
 
-def padded(curves: Sequence[Floats]) -> Floats:
+def pad_curves(curves: Sequence[Floats]) -> Floats:
     """Curves of any lengths as an array, NaN behind their ends."""
     full = np.full((len(curves), max(map(len, curves))), np.nan)
     for row, curve in enumerate(curves):

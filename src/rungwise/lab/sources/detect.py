@@ -1,4 +1,4 @@
-"""What a file or folder is: told by what is in it, not by its name alone."""
+"""What a file or folder is: seen from its content, not from its name alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from rungwise.errors import TableError, Words
 from rungwise.lab.sources import lcbench, nats, pd1
@@ -17,9 +18,9 @@ from rungwise.lab.sources.source_errors import DAMAGE, damaged
 Maker = Callable[[Progress | None, int], Iterator[ConvertedBenchmark]]
 
 WANTED = (
-    "NAS-Bench-201 (the folder NATS-tss-v1_0-3ffb9-simple, its tar file, or the single "
-    "NATS-tss-v1_0-3ffb9.pickle.pbz2), PD1 (pd1.tar.gz, or the folder in it) or LCBench "
-    "(data_2k_lw.json or data_2k.json, plain or zipped, or the folder of its arrays)"
+    "NAS-Bench-201 (the folder NATS-tss-v1_0-3ffb9-simple, or its tar file), PD1 (pd1.tar.gz, or "
+    "the folder in it) or LCBench (data_2k_lw.json or data_2k.json, plain or zipped, or the folder "
+    "of its arrays)"
 )
 """What can be converted."""
 
@@ -41,7 +42,7 @@ class Source:
 
 
 def recognise(path: Path) -> list[Source]:
-    """What is at a path: one source, or in a folder maybe several.
+    """What is at a path: one source, or several in a folder.
 
     Raises:
         TableError: there is nothing that can be converted.
@@ -51,18 +52,19 @@ def recognise(path: Path) -> list[Source]:
             # Archives are often unpacked into a folder of their own.
             folders = [path, *sorted(child for child in path.iterdir() if child.is_dir())]
             sources = [source for folder in folders for source in _folder(folder)]
-            # Of two forms of a benchmark the first will do.
+            # Of two forms of a benchmark the first is read.
             found = list({source.what: source for source in reversed(sources)}.values())[::-1]
         elif path.is_file():
             found = [_file(path)]
         elif path.exists():
             raise TableError(str(path), Words("a device or pipe"), "it must be a file or folder")
         else:
-            raise TableError(str(path), Words("missing"), "there must be such a file or folder")
+            raise TableError(str(path), Words("missing"), "the file or folder must exist")
     except DAMAGE as error:
         raise damaged(path, error) from error
     if not found:
-        raise _strange(path)
+        single = [child for child in path.iterdir() if _is_single(child)]
+        raise nats.refuse_single_file(single[0]) if single else _strange(path)
     return found
 
 
@@ -82,7 +84,7 @@ def _folder(folder: Path) -> list[Source]:
     if results:
         found.append(_lines(results, folder))
     found += [source for name in sorted(names) for source in _named(folder / name)]
-    if lcbench.ARRAYS[0] in names:  # behind the original, which tells more
+    if lcbench.ARRAYS[0] in names:  # after the original, which has more
         found.append(_arrays(folder))
     return found
 
@@ -90,7 +92,7 @@ def _folder(folder: Path) -> list[Source]:
 def _results(folder: Path, names: set[str]) -> list[Path]:
     """The result files of PD1, each once, matched before unmatched."""
     chosen: dict[str, Path] = {}
-    for name in sorted(names):  # the compressed one is behind, and wins
+    for name in sorted(names):  # the compressed one comes last, and is read
         found = pd1.RESULTS.fullmatch(name)
         if found is not None:
             chosen[found[1]] = folder / name
@@ -99,8 +101,13 @@ def _results(folder: Path, names: set[str]) -> list[Path]:
 
 def _named(path: Path) -> list[Source]:
     """A file of a well-known name in a folder; others are not looked into."""
-    known = path.name in _NAMES or path.name.startswith("NATS-tss-")
+    known = path.name in _NAMES or (path.name.startswith("NATS-tss-") and not _is_single(path))
     return [_file(path)] if known and path.is_file() else []
+
+
+def _is_single(path: Path) -> bool:
+    """Whether a name is that of the one pickle of all architectures."""
+    return path.name.startswith("NATS-tss-") and path.name.endswith(".pbz2")
 
 
 def _file(path: Path) -> Source:
@@ -108,7 +115,7 @@ def _file(path: Path) -> Source:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if head.startswith(b"BZh"):
-        return _pickle(path)
+        _refuse_pickle(path)
     if head.startswith(b"\x1f\x8b"):
         with gzip.open(path) as stream:
             inner = stream.read(_HEAD)
@@ -120,17 +127,14 @@ def _file(path: Path) -> Source:
     return _text(path, head)
 
 
-def _pickle(path: Path) -> Source:
+def _refuse_pickle(path: Path) -> NoReturn:
+    """Refuse one pickle of NAS-Bench-201: it is one architecture, or all in one."""
     if nats.MEMBER.fullmatch(path.name):
-        rule = "one is no benchmark: give the folder"
+        rule = "give the folder of all of them"
         raise TableError(str(path), Words("one architecture of NAS-Bench-201"), rule)
     with bz2.open(path) as stream:
-        if stream.read(1) != b"\x80":
-            raise _strange(path)
-    return Source(
-        "NAS-Bench-201",
-        lambda tell, _workers: nats.make(nats.read_single(path, tell), path),
-    )
+        pickled = stream.read(1) == b"\x80"
+    raise nats.refuse_single_file(path) if pickled else _strange(path)
 
 
 def _is_tar(head: bytes) -> bool:
@@ -144,7 +148,9 @@ def _tar(path: Path) -> Source:
     if plain and not _holds_results(path):
         return Source(
             "NAS-Bench-201",
-            lambda tell, _workers: nats.make(nats.read_tar(path, tell), path),
+            lambda tell, workers: nats.make(
+                nats.read_tar(path, workers=workers, on_progress=tell), path
+            ),
         )
     return Source(
         "PD1",
@@ -195,4 +201,4 @@ def _arrays(folder: Path) -> Source:
 
 
 def _strange(path: Path) -> TableError:
-    return TableError(str(path), Words("nothing that is known here"), f"it must be {WANTED}")
+    return TableError(str(path), Words("of no known form"), f"it must be {WANTED}")

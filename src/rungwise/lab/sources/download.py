@@ -1,4 +1,4 @@
-"""Where public benchmarks can be had, and downloads that go on where they ended.
+"""Where public benchmarks can be downloaded, and downloads that resume.
 
 A download grows in ``FILE.part``. When it is interrupted, the next attempt asks the server for the
 rest, provided that the file there is still the same (HTTP's ``Range`` and ``If-Range``). A complete
@@ -40,7 +40,7 @@ class Known:
         name: what to call it.
         title: what it is.
         size_note: how much is downloaded, and how much disk it needs in the end.
-        how: how it can be had, in a sentence.
+        how: how to get it, in a sentence.
         address: where the file is.
         page: where a person finds it.
         file: the name of the file.
@@ -64,7 +64,7 @@ KNOWN = (
         name="nasbench201",
         title="NAS-Bench-201: 15,625 cells on CIFAR-10, CIFAR-100 and ImageNet16-120, 200 epochs",
         size_note="1.1 GB",
-        how="fetched from Google Drive if it lets us, else by hand from the page of NATS-Bench",
+        how="fetched from Google Drive if it allows that, else by hand from the page of NATS-Bench",
         address=(
             "https://drive.usercontent.google.com/download"
             "?id=17_saCsj_krKjlCBLOJEpNtzPXArMCqxU&export=download&confirm=t"
@@ -141,17 +141,17 @@ def fetch(
     attempts: int = 5,
     pause: float = 2.0,
 ) -> Path:
-    """Download the file of a public benchmark, or go on with it; gives its path.
+    """Download the file of a public benchmark, or resume that; gives its path.
 
     Args:
         name: which one.
         into: the folder for downloads; ``downloads`` in the data folder by default.
-        on_progress: is told how many mebibytes are there, of how many.
-        attempts: how often to try in a row without getting any further.
+        on_progress: is called with the mebibytes that have arrived, and of all.
+        attempts: how often to try in a row without progress.
         pause: seconds to wait after the first of them; twice as long after each.
 
     Raises:
-        FetchError: it could not be had.
+        FetchError: it could not be downloaded.
         InvalidArgumentError: the folder cannot be written to.
     """
     entry = name if isinstance(name, Known) else known(name)
@@ -160,7 +160,7 @@ def fetch(
     lock = FileLock(target.with_name(f"{target.name}.lock"))
     try:
         if not _taken(lock, folder):
-            raise FetchError(entry, f"{lock.holder()} is at it", target)
+            raise FetchError(entry, f"{lock.holder()} is downloading it", target)
         if target.exists():
             _verify(entry, target, target)
         else:
@@ -182,7 +182,7 @@ def _taken(lock: FileLock, folder: Path) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
         return lock.take()
     except OSError as error:
-        # Whatever is to be put there by hand would meet the same obstacle.
+        # A file put there by hand would fail for the same reason.
         rule = (
             f"it cannot be written to ({error.strerror or error}): "
             f"--downloads or {VARIABLE} names another"
@@ -191,7 +191,7 @@ def _taken(lock: FileLock, folder: Path) -> bool:
 
 
 def _persist(download: _Download, attempts: int, pause: float) -> None:
-    """Try until the file is there, or nothing more comes."""
+    """Try until the file is complete, or there is no more progress."""
     failed = 0
     while True:
         before = download.size
@@ -199,7 +199,7 @@ def _persist(download: _Download, attempts: int, pause: float) -> None:
             download.proceed()
         except urllib.error.HTTPError as error:
             with error:
-                if error.code == 416:  # what we have is not a part of what they have
+                if error.code == 416:  # our part is not one of the server's file
                     download.discard()
                 elif error.code < 500:
                     raise download.failure(f"the server answers {error.code} {error.reason}") from (
@@ -209,7 +209,7 @@ def _persist(download: _Download, attempts: int, pause: float) -> None:
         except _NETWORK as error:
             cause = getattr(error, "reason", error)
             reason = str(cause) or type(error).__name__
-            if isinstance(cause, socket.gaierror):  # no network, or no such server: ask no more
+            if isinstance(cause, socket.gaierror):  # no network, or no such server: do not retry
                 raise download.failure(reason) from error
         else:
             return
@@ -225,7 +225,7 @@ class _Download:
     Args:
         entry: which one.
         target: where it belongs.
-        on_progress: who is told how far it is.
+        on_progress: is called with the mebibytes that have arrived, and of all.
     """
 
     def __init__(self, entry: Known, target: Path, on_progress: Progress | None) -> None:
@@ -242,11 +242,11 @@ class _Download:
 
     def failure(self, reason: str) -> FetchError:
         """An error that says what went wrong."""
-        kept = f" ({self.size:,} bytes are kept, a new attempt goes on from there)"
+        kept = f" ({self.size:,} bytes are kept; a new attempt resumes there)"
         return FetchError(self._entry, reason + (kept if self.size else ""), self._target)
 
     def discard(self) -> None:
-        """Begin anew."""
+        """Start again from the first byte."""
         self.part.unlink(missing_ok=True)
         self.mark.unlink(missing_ok=True)
 
@@ -271,7 +271,7 @@ class _Download:
                 begin = 0
             elif not response.headers.get("Content-Range", "").startswith(f"bytes {begin}-"):
                 self.discard()
-                raise ConnectionError("the server answers with another part than was asked for")
+                raise ConnectionError("the server answers with another part than requested")
             total = _total(response.headers, begin)
             self._check_space(total - begin if total else 0)
             self._note(response.headers, total)
@@ -280,7 +280,7 @@ class _Download:
         if total and self.size != total:
             if self.size > total:
                 self.discard()
-            raise ConnectionError(f"{self.size:,} of {total:,} bytes came")
+            raise ConnectionError(f"{self.size:,} of {total:,} bytes arrived")
 
     def _copy(self, response: Any, file: IO[bytes], done: int, total: int) -> None:
         while chunk := response.read(CHUNK):
@@ -290,7 +290,7 @@ class _Download:
                 self._on_progress(done >> 20, max(total, done) >> 20)
 
     def _noted(self) -> tuple[str, int]:
-        """What tells whether the server's file is still that of our part, and its size."""
+        """The server's mark of the file that our part is of, and its size."""
         try:
             noted = json.loads(self.mark.read_text("utf-8"))
             same = noted["address"] == self._entry.address
@@ -313,10 +313,10 @@ class _Download:
 
 
 def _total(headers: Mapping[str, str], begin: int) -> int:
-    """How many bytes the whole file has; 0 if the server does not tell."""
-    told = headers.get("Content-Range", "").rpartition("/")[2] if begin else ""
-    if told.isdecimal():
-        return int(told)
+    """How many bytes the whole file has; 0 if the server does not say."""
+    part_of = headers.get("Content-Range", "").rpartition("/")[2] if begin else ""
+    if part_of.isdecimal():
+        return int(part_of)
     length = headers.get("Content-Length", "")
     return begin + int(length) if length.isdecimal() else 0
 
@@ -331,7 +331,7 @@ def _verify(entry: Known, file: Path, target: Path) -> None:
     problem = ""
     if entry.size is not None and size != entry.size:
         problem = f"it has {size:,} bytes, and {entry.size:,} are expected"
-    for expected, whose in ((entry.checksum, "is published"), (noted, "was there before")):
+    for expected, whose in ((entry.checksum, "is published"), (noted, "was noted before")):
         if expected is not None and not problem:
             algorithm, _, digits = expected.partition(":")
             if sums[algorithm] != digits:
@@ -339,7 +339,7 @@ def _verify(entry: Known, file: Path, target: Path) -> None:
     if problem:
         aside = target.with_name(f"{target.name}.mismatch")
         file.replace(aside)
-        raise FetchError(entry, f"{problem}. What came is kept as {aside}", target)
+        raise FetchError(entry, f"{problem}. The file is kept as {aside}", target)
     note.write_text(f"{sums['sha256']}  {target.name}\n", encoding="utf-8")
 
 

@@ -26,7 +26,7 @@ _SPACES = " \t\r\n"
 _BEHIND = frozenset(f"{_SPACES},:]}}")
 
 
-def entries(
+def iterate_entries(
     stream: IO[bytes], name: str, on_outer: Callable[[str], object] | None = None
 ) -> Iterator[tuple[str, str, Any]]:
     """Every entry with its two keys, in the order of the text.
@@ -34,7 +34,7 @@ def entries(
     Args:
         stream: the text.
         name: which file it is, for errors.
-        on_outer: is told every key of the outer object, also one without entries.
+        on_outer: is called with every key of the outer object, also one without entries.
     """
     walker = _Walker(stream, name)
     seen = set()
@@ -43,7 +43,9 @@ def entries(
             raise TableError(name, Words("ambiguous"), f"{outer!r} must be there once")
         seen.add(outer)
         if len(seen) > MOST_OUTER:
-            raise TableError(name, Words("no data of ours"), f"it has over {MOST_OUTER:,} keys")
+            raise TableError(
+                name, Words("of another form"), f"at most {MOST_OUTER:,} keys are read"
+            )
         if on_outer is not None:
             on_outer(outer)
         for inner in walker.keys():  # noqa: SIM118
@@ -108,12 +110,12 @@ class _Walker:
                     return value
             if len(self._text) - self._here > LARGEST_ENTRY:
                 rule = f"an entry may have at most {LARGEST_ENTRY:,} letters"
-                raise TableError(self._place, Words("malformed, or no data of ours"), rule)
+                raise TableError(self._place, Words("malformed, or of another form"), rule)
             self._more(size)
             size *= 2  # so that a long value is not tried too often
 
     def end(self) -> None:
-        """Nothing but space may follow."""
+        """Check that nothing but space follows."""
         if self._peek():
             raise self._wrong("nothing more")
 
@@ -142,7 +144,7 @@ class _Walker:
         try:
             more = self._decoder.decode(raw, final=self._ended)
         except UnicodeDecodeError as error:
-            # What comes before it may be other entries: it is told when its turn comes.
+            # Entries may come before it: it is raised when its turn comes.
             more = error.object[: error.start].decode()
             self._undecodable, self._ended = error, False
             self._bytes -= held
@@ -166,4 +168,4 @@ class _Walker:
         around = self._text[self._here : self._here + 20]
         letter = f"letter {self._letters + self._here + 1:,}"
         found = f"{letter}, {around!r}" if around else "its end"
-        return damaged(self._place, f"at {found} there must be {wanted}")
+        return damaged(self._place, f"at {found}, {wanted} is expected")

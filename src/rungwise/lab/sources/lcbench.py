@@ -1,7 +1,7 @@
 """LCBench: funnel-shaped networks on 35 tabular data sets, 2,000 configurations, 50 epochs.
 
 The original is one JSON text, ``data_2k_lw.json`` (or ``data_2k.json``, or the zip file of either),
-of a gigabyte or more: it is read a run at a time. From it comes what the paper used: validation
+of a gigabyte or more: it is read one run at a time. From it comes what the paper used: validation
 accuracy, and seconds as the differences of the logged clock.
 
 There are also arrays of a part of it, ``lcbench_val_cross_entropy_curves.npz`` and
@@ -23,25 +23,25 @@ from typing import IO, Any
 
 import numpy as np
 
-from rungwise.benchmarks import archive
+from rungwise.benchmarks import npz
 from rungwise.benchmarks.card import Card
 from rungwise.errors import SpaceError, TableError, Words
 from rungwise.lab.sources.conversion import (
     ConvertedBenchmark,
     Floats,
     Progress,
-    bounded,
-    filled_seconds,
-    floats,
-    left_out,
-    padded,
-    slim,
+    check_bounds,
+    clip_to_range,
+    drop_equal_axes,
+    fill_seconds,
+    note_left_out,
+    pad_curves,
+    parse_floats,
     today,
-    within,
 )
-from rungwise.lab.sources.json_stream import entries
+from rungwise.lab.sources.json_stream import iterate_entries
 from rungwise.lab.sources.source_errors import DAMAGE, damaged
-from rungwise.lab.sources.streams import counted
+from rungwise.lab.sources.streams import count_reading
 from rungwise.space import Float, Int, Space
 
 EPOCHS = 50
@@ -111,12 +111,16 @@ def read(path: Path, on_progress: Progress | None = None) -> dict[str, DataSet]:
     sets: dict[str, DataSet] = {}
     try:
         with path.open("rb") as raw, _text(path, raw, on_progress) as (name, stream):
-            runs = entries(stream, name, lambda dataset: sets.setdefault(dataset, DataSet()))
+            runs = iterate_entries(
+                stream, name, lambda dataset: sets.setdefault(dataset, DataSet())
+            )
             for count, (dataset, number, record) in enumerate(runs, start=1):
                 place = f"{name}: {dataset!r}, configuration {number!r}"
                 _take(sets[dataset], number, record, place)
                 if count > MOST_RUNS:
-                    raise TableError(place, Words("one too many"), f"{MOST_RUNS:,} are admitted")
+                    raise TableError(
+                        place, Words("one too many"), f"at most {MOST_RUNS:,} are read"
+                    )
     except DAMAGE as error:
         raise damaged(path, error) from error
     return sets
@@ -127,7 +131,7 @@ def _text(
     path: Path, raw: IO[bytes], on_progress: Progress | None
 ) -> Iterator[tuple[str, IO[bytes]]]:
     """The JSON text, and what to call it."""
-    file = counted(raw, path.stat().st_size, 0, on_progress)
+    file = count_reading(raw, path.stat().st_size, 0, on_progress)
     if not zipfile.is_zipfile(raw):
         raw.seek(0)
         yield str(path), file
@@ -139,7 +143,7 @@ def _text(
             rule = f"it must hold {' or '.join(MEMBERS)}, once"
             raise TableError(str(path), Words("another zip file"), rule)
         if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            # The others unfold all that they are given, which a kilobyte can make gigabytes.
+            # The others decompress all at once: of a kilobyte, gigabytes.
             rule = "it must be stored or deflated"
             raise TableError(str(path), Words("compressed in another way"), rule)
         with archive.open(found[0]) as stream:
@@ -147,7 +151,7 @@ def _text(
 
 
 def _take(found: DataSet, number: str, record: Any, place: str) -> None:
-    """Put a run to its data set."""
+    """Add a run to its data set."""
     if not number.isascii() or not number.isdecimal() or len(number) > 9:
         raise TableError(place, Words("no run of LCBench"), "configurations have numbers")
     parts = [record.get(key) if isinstance(record, dict) else None for key in _PARTS]
@@ -169,8 +173,10 @@ def _take(found: DataSet, number: str, record: Any, place: str) -> None:
         rule = "its log must have 'Train/val_accuracy'"
         raise TableError(place, Words("no run of LCBench"), rule)
     where = f"{place}, Train/val_accuracy"
-    accuracies = within(floats(log["Train/val_accuracy"], where)[1 : EPOCHS + 1], 100, where)
-    clock = floats(log.get("time"), f"{place}, time")[: EPOCHS + 1]
+    accuracies = clip_to_range(
+        parse_floats(log["Train/val_accuracy"], where)[1 : EPOCHS + 1], 100, where
+    )
+    clock = parse_floats(log.get("time"), f"{place}, time")[: EPOCHS + 1]
     found.runs[int(number)] = Run(
         dict(legal),
         accuracies / 100,
@@ -189,11 +195,13 @@ _PARTS = ("config", "results", "log")
 def _final(results: Mapping[str, Any], log: Mapping[str, Any], place: str) -> float:
     """The test accuracy in percent; the last logged one where no result is given."""
     where = f"{place}, final_test_accuracy"
-    given = within(floats([results.get("final_test_accuracy")], where), 100, where)[0]
+    given = clip_to_range(parse_floats([results.get("final_test_accuracy")], where), 100, where)[0]
     if not np.isnan(given):
         return float(given)
     where = f"{place}, Train/test_result"
-    logged = within(floats(log.get("Train/test_result"), where)[: EPOCHS + 1], 100, where)
+    logged = clip_to_range(
+        parse_floats(log.get("Train/test_result"), where)[: EPOCHS + 1], 100, where
+    )
     return float(logged[-1]) if len(logged) > 1 else np.nan
 
 
@@ -207,16 +215,16 @@ def make(sets: Mapping[str, DataSet], source: Path) -> Iterator[ConvertedBenchma
     if not useful:
         raise TableError(str(source), Words("without runs of LCBench"), "it must hold some")
     for name, found in useful.items():
-        yield _benchmark(name, found, left_out(name for name in sets if name not in useful))
+        yield _benchmark(name, found, note_left_out(name for name in sets if name not in useful))
 
 
 def _benchmark(name: str, found: DataSet, notes: list[str]) -> ConvertedBenchmark:
     numbers = sorted(found.runs)
     runs = [found.runs[number] for number in numbers]
-    values = padded([run.accuracies for run in runs])
+    values = pad_curves([run.accuracies for run in runs])
     width = values.shape[1]
-    times = padded([*(run.seconds for run in runs), np.zeros(width)])[:-1, :width]
-    seconds, mended = filled_seconds(times)
+    times = pad_curves([*(run.seconds for run in runs), np.zeros(width)])[:-1, :width]
+    seconds, filled = fill_seconds(times)
     final = np.array([run.final for run in runs])
     tested = bool(np.isfinite(final).any())
     if found.outside:
@@ -233,7 +241,7 @@ def _benchmark(name: str, found: DataSet, notes: list[str]) -> ConvertedBenchmar
         details={**found.about, "form": "original", "dataset": name, "notes": notes},
         checks={
             "runs_outside_the_space": found.outside,
-            "units_with_usual_seconds": mended,
+            "units_with_usual_seconds": filled,
             "runs_that_ended_early": int((~np.isfinite(values[:, -1])).sum()),
             "runs_without_a_test_accuracy": int((~np.isfinite(final)).sum()),
         },
@@ -241,7 +249,7 @@ def _benchmark(name: str, found: DataSet, notes: list[str]) -> ConvertedBenchmar
     return ConvertedBenchmark(
         card=card,
         values=values[None],
-        seconds=slim(seconds[None]),
+        seconds=drop_equal_axes(seconds[None]),
         final=final[None] if tested else None,
         configs=[run.config for run in runs],
         names=[str(number) for number in numbers],
@@ -277,20 +285,20 @@ ARRAYS = ("lcbench_val_cross_entropy_curves.npz", "lcbench_final.npz")
 
 
 def make_from_arrays(folder: Path) -> Iterator[ConvertedBenchmark]:
-    """The benchmarks of the arrays in a folder; without the second file no final figure is told."""
+    """The benchmarks of the arrays in a folder; test accuracies need the second file."""
     path, final_path = (folder / name for name in ARRAYS)
     needed = ("val_cross_entropy", "dataset_names", "config_names", "configs")
     curves, set_names, column_names, rows = _arrays(path, needed)
     try:
         sets, columns = _texts(set_names, path), _texts(column_names, path)
-    except ValueError as error:  # letters that there are not
+    except ValueError as error:  # bytes that are no letters
         raise damaged(path, error) from error
     configs = _configs(rows, columns, path)
     many = (len(sets), len(configs))
     if curves.dtype.kind != "f" or curves.shape[:-1] != many or 0 in many or curves.shape[2] < 2:
         rule = f"its curves must be of {many[0]} data sets and {many[1]} configurations"
         raise TableError(str(path), Words(f"{curves.dtype} of shape {curves.shape}"), rule)
-    bounded(curves, str(path))
+    check_bounds(curves, str(path))
     if len(set(sets)) < len(sets):
         raise TableError(str(path), Words("ambiguous"), "the names of its data sets must differ")
     finals = None
@@ -301,12 +309,12 @@ def make_from_arrays(folder: Path) -> Iterator[ConvertedBenchmark]:
             raise TableError(
                 str(final_path), Words(f"{finals.dtype} of shape {finals.shape}"), rule
             )
-        finals = within(finals, 100, f"{final_path}: final_test_accuracy")
+        finals = clip_to_range(finals, 100, f"{final_path}: final_test_accuracy")
     values = curves[:, :, 1 : EPOCHS + 1]
     known = np.isfinite(values).any(axis=(1, 2))
     if not known.any():
-        raise TableError(str(path), Words("without a value"), "one at least must be finite")
-    notes = left_out(name for name, there in zip(sets, known, strict=True) if not there)
+        raise TableError(str(path), Words("without a value"), "at least one must be finite")
+    notes = note_left_out(name for name, there in zip(sets, known, strict=True) if not there)
     for number in np.flatnonzero(known):
         yield ConvertedBenchmark(
             card=_array_card(sets[number], notes, tested=finals is not None),
@@ -324,7 +332,7 @@ def _array_card(name: str, notes: list[str], *, tested: bool) -> Card:
         metric="validation cross-entropy",
         goal="min",
         final_metric=_FINAL if tested else "",
-        unit_seconds="1 for an epoch: the arrays tell no times",
+        unit_seconds="1 per epoch: the arrays have no times",
         source="LCBench, arrays of the validation cross-entropy",
         details={
             "form": "arrays",
@@ -367,7 +375,7 @@ def _texts(array: Any, path: Path) -> list[str]:
 
 def _arrays(path: Path, names: Iterable[str]) -> list[Any]:
     """Some arrays of an ``.npz`` file."""
-    found = archive.unpack(path, archive.content(path, archive.LIMIT), foreign=True)
+    found = npz.unpack_arrays(path, npz.read_file(path, npz.LIMIT), foreign=True)
     missing = sorted(set(names) - set(found))
     if missing:
         rule = f"it must have the arrays {missing}"

@@ -1,8 +1,8 @@
 """NAS-Bench-201, from the files of NATS-Bench's topology search space (``tss``).
 
-It comes as a folder ``NATS-tss-v1_0-3ffb9-simple`` of one pickle an architecture, as a tar file of
-that folder, and as one pickle of them all, ``NATS-tss-v1_0-3ffb9.pickle.pbz2``, which unpickled
-needs more memory than most machines have. All three are read one architecture at a time.
+It comes as a folder ``NATS-tss-v1_0-3ffb9-simple`` of one pickle per architecture, and as a tar
+file of that folder. Both are read one architecture at a time, in child processes with limits. One
+pickle of them all, ``NATS-tss-v1_0-3ffb9.pickle.pbz2``, takes 33 GB of memory and is refused.
 
 As in the paper, the metric is the accuracy on ``ori-test`` for all three data sets (the combined
 validation and test set of the benchmark's creators), an epoch takes its training and evaluation
@@ -12,10 +12,10 @@ time, and a seed that is missing is filled in with the mean of those that are th
 from __future__ import annotations
 
 import bz2
+import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,20 +23,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rungwise import process_pools
+from rungwise.benchmarks import npz
 from rungwise.benchmarks.card import Card
 from rungwise.errors import TableError, Words
 from rungwise.lab.sources import unpickling
 from rungwise.lab.sources.conversion import (
     ConvertedBenchmark,
     Progress,
+    drop_equal_axes,
     find_quantum,
-    left_out,
-    slim,
+    note_left_out,
     today,
 )
+from rungwise.lab.sources.limited_processes import map_limited
 from rungwise.lab.sources.source_errors import DAMAGE, damaged
-from rungwise.lab.sources.streams import members
+from rungwise.lab.sources.streams import iterate_members
 from rungwise.space import Choice, Space
 
 TOTAL = 15_625
@@ -103,120 +104,76 @@ def read_folder(
     Args:
         folder: with files ``000000.pickle.pbz2`` and so on; not all of them need be there.
         workers: how many processes read.
-        on_progress: is told how many files are read.
+        on_progress: is called with the number of files read, and of all.
     """
     paths = sorted(path for path in folder.iterdir() if MEMBER.fullmatch(path.name))
-    if workers > 1 and len(paths) > 1:
-        with ProcessPoolExecutor(
-            workers,
-            mp_context=process_pools.spawn_context(),
-            initializer=process_pools.die_with_parent,
-        ) as pool:
-            try:
-                with process_pools.ignoring_interrupts():
-                    answers = pool.map(_there, paths, chunksize=8)
-                yield from _told(map(_here, answers), len(paths), on_progress)
-            except BrokenProcessPool as error:
-                raise damaged(folder, "a process that read it died") from error
-            finally:
-                pool.shutdown(cancel_futures=True)
-    else:
-        yield from _told(map(read_file, paths), len(paths), on_progress)
+    tasks = ((str(path), path) for path in paths)
+    found = map_limited(read_architecture, tasks, min(workers, max(len(paths), 1)))
+    for done, architecture in enumerate(found, start=1):
+        if on_progress is not None:
+            on_progress(done, len(paths))
+        yield architecture
 
 
-Answer = tuple[Architecture | None, tuple[str, str, str] | None]
-"""What a process sends back: an error goes in parts, since exceptions with arguments do not."""
-
-
-def _there(path: Path) -> Answer:
-    try:
-        return read_file(path), None
-    except TableError as error:
-        return None, (error.argument, str(error.value), error.rule)
-
-
-def _here(answer: Answer) -> Architecture:
-    found, wrong = answer
-    if found is None:
-        argument, value, rule = wrong or ("source", "lost", "it must be read")
-        raise TableError(argument, Words(value), rule)
-    return found
-
-
-def read_file(path: Path) -> Architecture:
-    """The architecture of one file."""
-    try:
-        with path.open("rb") as raw:
-            return _member(raw, path)
-    except DAMAGE as error:
-        raise damaged(path, error) from error
-
-
-def read_tar(path: Path, on_progress: Progress | None = None) -> Iterator[Architecture]:
+def read_tar(
+    path: Path, *, workers: int = 1, on_progress: Progress | None = None
+) -> Iterator[Architecture]:
     """The architectures of a tar file of the folder; nothing is unpacked to disk."""
+    with closing(_tar_members(path, on_progress)) as tasks:
+        yield from map_limited(read_architecture, tasks, workers)
+
+
+def _tar_members(
+    path: Path, on_progress: Progress | None
+) -> Generator[tuple[str, bytes], None, None]:
+    """The names and the compressed pickles of a tar file."""
     try:
         size = path.stat().st_size
         with path.open("rb") as raw:
-            for tar, member in members(raw):
+            for tar, member in iterate_members(raw):
                 name = member.name.rpartition("/")[2]
                 if MEMBER.fullmatch(name) and member.isreg():
                     file = tar.extractfile(member)
                     assert file is not None  # it is a regular file
-                    yield _member(file, f"{path}: {member.name}")
+                    yield f"{path}: {member.name}", file.read(unpickling.LIMIT)
                     if on_progress is not None:
                         on_progress(member.offset >> 20, size >> 20)
     except DAMAGE as error:
         raise damaged(path, error) from error
 
 
-def read_single(path: Path, on_progress: Progress | None = None) -> Iterator[Architecture]:
-    """The architectures of the single file.
+def read_architecture(name: str, source: Path | bytes) -> Architecture:
+    """The architecture of a compressed pickle; called in a process with limits.
 
-    Each is reduced to its curves as soon as the unpickler has built it, so that no more than one
-    is in memory in full.
+    Args:
+        name: which file it is, for errors.
+        source: where it is, or its content.
     """
+    content = source if isinstance(source, bytes) else npz.read_file(source, unpickling.LIMIT)
     try:
-        size, seen = path.stat().st_size, 0
-        with path.open("rb") as raw, bz2.open(raw) as stream:
-
-            def digest(record: dict[Any, Any]) -> Architecture | None:
-                nonlocal seen
-                if not _is_record(record):
-                    return None
-                seen += 1
-                if seen > TOTAL:
-                    raise TableError(str(path), Words("of too many"), f"there are {TOTAL:,}")
-                if on_progress is not None:
-                    on_progress(raw.tell() >> 20, size >> 20)
-                return reduced(record, path)
-
-            whole = unpickling.load(stream, path, digest=digest)
-    except OSError as error:
-        raise damaged(path, error) from error
-    infos = whole.get("arch2infos") if isinstance(whole, dict) else None
-    if not isinstance(infos, dict) or not infos:
-        found = Words("a pickle of something else")
-        raise TableError(str(path), found, "it must have a dict 'arch2infos' of architectures")
-    for key, found in infos.items():
-        if not isinstance(found, Architecture):
-            raise TableError(str(path), Words("incomplete"), f"{key!r} must be an architecture")
-        if type(key) is not int or key != found.index:
-            rule = f"architecture {found.index} must not stand at {key!r}"
-            raise TableError(str(path), Words("in disorder"), rule)
-        yield found
-
-
-def _member(file: Any, name: str | Path) -> Architecture:
-    """The architecture of a compressed pickle of its own."""
-    with bz2.open(file) as stream:
-        record = unpickling.load(stream, name)
-    if not _is_record(record):
-        raise TableError(str(name), Words("a pickle of something else"), _RECORD)
-    found = reduced(record, name)
-    number = MEMBER.fullmatch(str(name).replace("\\", "/").rpartition("/")[2])
+        with bz2.open(io.BytesIO(content)) as stream:
+            record = unpickling.load(stream, name)
+        if not _is_record(record):
+            raise TableError(name, Words("a pickle of something else"), _RECORD)
+        found = reduce_record(record, name)
+    except MemoryError:
+        raise
+    except DAMAGE as error:  # such as a number too large for a float
+        raise damaged(name, error) from error
+    number = MEMBER.fullmatch(name[-len("000000.pickle.pbz2") :])
     if number is None or int(number[1]) != found.index:
-        raise TableError(str(name), Words(f"architecture {found.index}"), "its name says otherwise")
+        raise TableError(name, Words(f"architecture {found.index}"), "its name says otherwise")
     return found
+
+
+def refuse_single_file(path: Path) -> TableError:
+    """The error for the one pickle of all architectures, which takes 33 GB of memory to read."""
+    rule = (
+        "that takes more memory than most machines have: give the folder "
+        "NATS-tss-v1_0-3ffb9-simple or its tar file (`rungwise benchmark fetch nasbench201` "
+        "downloads it)"
+    )
+    return TableError(str(path), Words("all of NAS-Bench-201 in one pickle"), rule)
 
 
 _RECORD = "it must be an architecture: a dict with the results of '200' epochs"
@@ -228,17 +185,19 @@ def _is_record(record: Any) -> bool:
     return "all_results" in record["200"]
 
 
-def reduced(record: Mapping[str, Any], name: str | Path) -> Architecture:
+def reduce_record(record: Mapping[str, Any], name: str) -> Architecture:
     """The curves of an architecture."""
     long = record["200"]
     index, text, results = (long.get(key) for key in ("arch_index", "arch_str", "all_results"))
     if type(index) is not int or not 0 <= index < TOTAL:
-        raise TableError(str(name), Words(f"architecture {index!r}"[:80]), f"there are {TOTAL:,}")
+        known = type(index) in (int, bool) and -TOTAL < index < 10 * TOTAL  # short to write
+        found = Words(f"architecture {index}" if known else "of an unknown architecture")
+        raise TableError(name, found, f"the number must be from 0 to {TOTAL - 1:,}")
     if not isinstance(text, str) or _TEXT.fullmatch(text) is None:
         found = Words(f"architecture {index}")
-        raise TableError(str(name), found, "its text must tell an operation for each of six edges")
+        raise TableError(name, found, "its text must name an operation for each of six edges")
     if not isinstance(results, dict):
-        raise TableError(str(name), Words(f"architecture {index}"), _RECORD)
+        raise TableError(name, Words(f"architecture {index}"), _RECORD)
     shape = (len(_DATASETS), len(SEEDS), EPOCHS)
     accuracies, seconds = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
     for d, (dataset, _, _) in enumerate(_DATASETS.values()):
@@ -273,15 +232,6 @@ def _curves(result: Any, place: str) -> tuple[NDArray[np.float64], NDArray[np.fl
     return percent, times.sum(axis=0)
 
 
-def _told(
-    architectures: Iterable[Architecture], total: int, on_progress: Progress | None
-) -> Iterator[Architecture]:
-    for done, architecture in enumerate(architectures, start=1):
-        if on_progress is not None:
-            on_progress(done, total)
-        yield architecture
-
-
 # -- making ------------------------------------------------------------------------------------
 
 
@@ -290,7 +240,7 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
     rows: dict[int, Architecture] = {}
     for architecture in architectures:
         if architecture.index in rows:
-            rule = f"architecture {architecture.index} must be there only once"
+            rule = f"architecture {architecture.index} must be in it only once"
             raise TableError(str(source), Words("ambiguous"), rule)
         rows[architecture.index] = architecture
     if not rows:
@@ -303,7 +253,7 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
             rule = f"architectures {texts[row.text]} and {row.index} must differ in their texts"
             raise TableError(str(source), Words("ambiguous"), rule)
     if not any(np.isfinite(row.accuracies).any() for row in ordered):
-        rule = f"one run at least must have all {EPOCHS} epochs on ori-test"
+        rule = f"at least one run must have all {EPOCHS} epochs on ori-test"
         raise TableError(str(source), Words("without results"), rule)
     lost = [
         name
@@ -312,21 +262,21 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
     ]
     for number, name in enumerate(_DATASETS):
         if name not in lost:
-            yield _benchmark(ordered, number, name, left_out(lost))
+            yield _benchmark(ordered, number, name, note_left_out(lost))
 
 
 def _benchmark(
     rows: list[Architecture], number: int, name: str, notes: list[str]
 ) -> ConvertedBenchmark:
-    """The benchmark of one data set, which an architecture at least was trained on."""
+    """The benchmark of one data set, which at least one architecture was trained on."""
     dataset, title, images = _DATASETS[name]
     kept = [row for row in rows if np.isfinite(row.accuracies[number]).any()]
     trained = np.array([np.isfinite(row.accuracies[number, :, 0]) for row in kept])
-    values = _imputed(np.stack([row.accuracies[number] for row in kept], axis=1) / 100)
-    seconds = _imputed(np.stack([row.seconds[number] for row in kept], axis=1))
+    values = _impute(np.stack([row.accuracies[number] for row in kept], axis=1) / 100)
+    seconds = _impute(np.stack([row.seconds[number] for row in kept], axis=1))
     runs = trained.sum(axis=1)
     if len(kept) < TOTAL:
-        notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source held no more")
+        notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source has no more")
     if not trained.all():
         notes.append(f"{int((~trained).sum()):,} missing seeds are the mean of the others")
     card = Card(
@@ -363,7 +313,7 @@ def _benchmark(
     return ConvertedBenchmark(
         card=card,
         values=values,
-        seconds=slim(seconds),
+        seconds=drop_equal_axes(seconds),
         configs=[parse_architecture(row.text) for row in kept],
         names=[row.text for row in kept],
         # The mean of two accuracies lies between two multiples of one image.
@@ -371,7 +321,7 @@ def _benchmark(
     )
 
 
-def _imputed(curves: NDArray[Any]) -> NDArray[np.float64]:
+def _impute(curves: NDArray[Any]) -> NDArray[np.float64]:
     """Curves [seeds, rows, epochs] with missing seeds filled in.
 
     The authors' code takes the mean of the two others even if one of those is missing too, which
@@ -395,5 +345,5 @@ def parse_architecture(text: str) -> dict[str, str]:
     """
     found = _TEXT.fullmatch(text)
     if found is None:
-        raise TableError("architecture", text, "it must tell an operation for each of six edges")
+        raise TableError("architecture", text, "it must name an operation for each of six edges")
     return dict(zip(EDGES, found.groups(), strict=True))

@@ -1,6 +1,6 @@
 """PD1: large networks and the four hyperparameters of their optimiser, from its own files.
 
-``pd1.tar.gz`` holds ``pd1_matched_phase1_results.jsonl.gz`` and the same unmatched; a line is a
+``pd1.tar.gz`` holds ``pd1_matched_phase1_results.jsonl.gz`` and the same unmatched; each line is a
 training run with its task, its hyperparameters and arrays over its evaluations. Matched runs share
 their hyperparameters over all tasks, unmatched ones do not; both belong to the table, as in the
 paper. A unit of resource is one evaluation, which the paper calls an epoch (1,414 of WMT, 251 of
@@ -24,16 +24,21 @@ from rungwise.lab.sources.conversion import (
     ConvertedBenchmark,
     Floats,
     Progress,
-    filled_seconds,
-    floats,
-    left_out,
-    padded,
-    slim,
+    clip_to_range,
+    drop_equal_axes,
+    fill_seconds,
+    note_left_out,
+    pad_curves,
+    parse_floats,
     today,
-    within,
 )
 from rungwise.lab.sources.source_errors import DAMAGE, damaged, malformed
-from rungwise.lab.sources.streams import LARGEST_PIECE, counted, members, uncompressed
+from rungwise.lab.sources.streams import (
+    LARGEST_PIECE,
+    count_reading,
+    iterate_members,
+    open_uncompressed,
+)
 from rungwise.space import Float, Space
 
 SPACE = Space.parse(
@@ -97,7 +102,7 @@ class Task:
         model: as in the files.
         activation: as in the files; None where it is fixed.
         batch_size: how many examples a step has.
-        runs: one a configuration.
+        runs: one per configuration.
         outside: how many runs have hyperparameters outside of the space, or none.
         twice: how many runs repeat a configuration.
     """
@@ -124,7 +129,7 @@ class Task:
         return "-".join(("pd1", *short))
 
     def add(self, run: Run) -> None:
-        """Take a run in; of two runs of a configuration the longer one stays."""
+        """Add a run; of two runs of a configuration the longer one stays."""
         key = tuple(run.config.values())
         known = self.runs.get(key)
         if known is not None:
@@ -145,7 +150,7 @@ def streams_of_files(paths: Sequence[Path], on_progress: Progress | None) -> Ite
         try:
             with (
                 path.open("rb") as raw,
-                uncompressed(counted(raw, sum(sizes), before, on_progress)) as lines,
+                open_uncompressed(count_reading(raw, sum(sizes), before, on_progress)) as lines,
             ):
                 yield str(path), "given" if kind is None else kind[1], lines
         except OSError as error:
@@ -158,19 +163,19 @@ def streams_of_tar(path: Path, on_progress: Progress | None) -> Iterator[Stream]
     try:
         with (
             path.open("rb") as raw,
-            uncompressed(counted(raw, path.stat().st_size, 0, on_progress)) as plain,
+            open_uncompressed(count_reading(raw, path.stat().st_size, 0, on_progress)) as plain,
         ):
-            for tar, member in members(plain):
+            for tar, member in iterate_members(plain):
                 found = RESULTS.fullmatch(member.name.removeprefix("./").removeprefix("pd1/"))
                 if found is None:
                     continue  # a README, the first phase, or a path that leads elsewhere
                 if not member.isreg() or found[1] in seen:
-                    rule = f"{member.name} must be there once, as a plain file"
+                    rule = f"{member.name} must be in it once, as a plain file"
                     raise TableError(str(path), Words("a suspicious archive"), rule)
                 seen.add(found[1])
                 file = tar.extractfile(member)
                 assert file is not None  # it is a regular file
-                with uncompressed(file) as lines:
+                with open_uncompressed(file) as lines:
                     yield f"{path}: {member.name}", found[1], lines
             plain.read(LARGEST_PIECE)  # to the end, where a compressed stream checks its sum
     except DAMAGE as error:
@@ -217,15 +222,15 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
 
 
 def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
-    """Put a run to its task; gives the length of its curve."""
+    """Add a run to its task; gives the length of its curve."""
     dataset, model = record.get("dataset"), record.get("model")
     batch, activation = record.get("hps.batch_size"), record.get("hps.activation_fn")
     if not isinstance(dataset, str) or not isinstance(model, str):
-        raise TableError(place, Words("no run of PD1"), "it must tell its dataset and model")
+        raise TableError(place, Words("no run of PD1"), "it must have its dataset and model")
     if isinstance(batch, float) and batch.is_integer():
         batch = int(batch)  # pandas writes a column with gaps as floats
     if type(batch) is not int or batch < 1 or not isinstance(activation, (str, type(None))):
-        rule = "it must tell its batch size, and its activation or null"
+        rule = "it must have its batch size, and its activation or null"
         raise TableError(place, Words("no run of PD1"), rule)
     found = Task(dataset, model, activation, batch)
     task = tasks.setdefault(found.called, found)
@@ -235,17 +240,17 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
         task.outside += 1
         return 0
     where = f"{place}, valid/error_rate"
-    errors = floats(record.get("valid/error_rate"), where)
-    # An infinite one tells that the run diverged.
-    errors = within(np.where(np.isinf(errors), np.nan, errors), 1, where)
-    seconds = floats(record.get("eval_time"), f"{place}, eval_time")
-    steps = floats(record.get("global_step"), f"{place}, global_step")
+    errors = parse_floats(record.get("valid/error_rate"), where)
+    # An infinite one means that the run diverged.
+    errors = clip_to_range(np.where(np.isinf(errors), np.nan, errors), 1, where)
+    seconds = parse_floats(record.get("eval_time"), f"{place}, eval_time")
+    steps = parse_floats(record.get("global_step"), f"{place}, global_step")
     known = steps[np.isfinite(steps)]  # a diverged run may end in null
     task.add(
         Run(
             {name: float(config[name]) for name in _COLUMNS},  # type: ignore[arg-type]
             errors,
-            seconds[: len(errors)].copy(),  # the rest is not kept
+            seconds[: len(errors)].copy(),  # the rest is not stored
             float(known[-1]) if len(known) else 0.0,
         )
     )
@@ -276,20 +281,22 @@ def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[
         rule = f"the names of its {len(useful)} tasks must differ"
         raise TableError(str(source), Words("ambiguous"), rule)
     for name in sorted(by_name):
-        yield _benchmark(by_name[name], parts, left_out(sorted(task.called for task in useless)))
+        yield _benchmark(
+            by_name[name], parts, note_left_out(sorted(task.called for task in useless))
+        )
 
 
 def _benchmark(task: Task, parts: list[str], notes: list[str]) -> ConvertedBenchmark:
     runs = list(task.runs.values())
-    values = 1 - padded([run.errors for run in runs])
+    values = 1 - pad_curves([run.errors for run in runs])
     width = values.shape[1]
     times = [run.seconds for run in runs]
     ends = [len(run.errors) for run in runs]
-    # Behind the end of a run nothing takes time that anyone could ask for.
-    seconds, mended = filled_seconds(padded([*times, np.zeros(width)])[:-1])
+    # After the end of a run there is no value, so its time is never asked for.
+    seconds, filled = fill_seconds(pad_curves([*times, np.zeros(width)])[:-1])
     finished = np.isfinite(values[:, -1])
     if parts != ["matched", "unmatched"]:
-        notes.append(f"only the {' and '.join(parts) or 'given'} results: the rest was not there")
+        notes.append(f"only the {' and '.join(parts) or 'given'} results: the others are missing")
     if task.outside:
         notes.append(f"{task.outside:,} runs outside of the space are left out")
     card = Card(
@@ -326,7 +333,7 @@ def _benchmark(task: Task, parts: list[str], notes: list[str]) -> ConvertedBench
             "runs_without_a_value": sum(not np.isfinite(row).any() for row in values),
             "runs_that_ended_early": int(sum(0 < end < width for end in ends)),
             "finished": int(finished.sum()),
-            "units_with_usual_seconds": mended - int(sum(width - end for end in ends)),
+            "units_with_usual_seconds": filled - int(sum(width - end for end in ends)),
             "best_final": float(values[finished, -1].max()) if finished.any() else None,
         },
         space=SPACE.to_json(),
@@ -334,6 +341,6 @@ def _benchmark(task: Task, parts: list[str], notes: list[str]) -> ConvertedBench
     return ConvertedBenchmark(
         card=card,
         values=values[None],
-        seconds=slim(seconds[None]),
+        seconds=drop_equal_axes(seconds[None]),
         configs=[run.config for run in runs],
     )

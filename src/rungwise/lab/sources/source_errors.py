@@ -1,4 +1,4 @@
-"""What goes wrong with files from elsewhere, told by the name of the file."""
+"""Errors for files of others, which name the file."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DAMAGE = (
 
 
 def damaged(name: str | Path, cause: object) -> TableError:
-    """An error for a file that cannot be read to its end; an error of ours stays what it is."""
+    """An error for a file that cannot be read to its end; a TableError stays as it is."""
     if isinstance(cause, TableError):
         return cause
     if isinstance(cause, FileNotFoundError):
-        return TableError(str(name), Words("missing"), "there must be such a file or folder")
-    told = str(cause).rstrip(".") or type(cause).__name__
+        return TableError(str(name), Words("missing"), "the file or folder must exist")
+    reason = str(cause).rstrip(".") or type(cause).__name__
     return TableError(
-        str(name), Words("damaged or cut short"), f"it must be whole ({told}): get it again"
+        str(name), Words("damaged or cut short"), f"it must be whole ({reason}): get it again"
     )
 
 
@@ -44,7 +44,7 @@ def malformed(place: str, cause: Exception, before: int = 0) -> TableError:
     Args:
         place: where the text is.
         cause: what its reader raised.
-        before: how many letters, or bytes, of the place came before what its reader was given.
+        before: how many letters, or bytes, come before the part that its reader was given.
     """
     if isinstance(cause, json.JSONDecodeError):
         return damaged(place, f"{cause.msg.rstrip(': ')}: letter {before + cause.pos + 1:,}")
@@ -52,4 +52,4 @@ def malformed(place: str, cause: Exception, before: int = 0) -> TableError:
         return damaged(place, f"byte {before + cause.start + 1:,} is no UTF-8")
     deep = isinstance(cause, RecursionError)  # else an integer is too long for Python
     rule = "be nested that deeply" if deep else "be an integer of that many digits"
-    return TableError(place, Words("no data of ours"), f"no value in it may {rule}")
+    return TableError(place, Words("of another form"), f"no value in it may {rule}")

@@ -1,4 +1,4 @@
-"""Streams over files that are too large to be read at once, and not to be trusted."""
+"""Streams over files that are too large to be read at once, and are not trusted."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LARGEST_PIECE = 32 * 2**20
 
 
 class Counted(io.RawIOBase):
-    """A file that tells how far it was read, in mebibytes.
+    """A file that reports how much of it was read, in mebibytes.
 
     Args:
         file: the file.
         total: how many bytes there are in all.
         before: how many were read from others before it.
-        on_progress: who is told.
+        on_progress: is called with the mebibytes read, and of all.
     """
 
     def __init__(self, file: IO[bytes], total: int, before: int, on_progress: Progress) -> None:
@@ -51,17 +51,17 @@ class Counted(io.RawIOBase):
         return len(piece)
 
 
-def counted(
+def count_reading(
     file: IO[bytes], total: int, before: int = 0, on_progress: Progress | None = None
 ) -> IO[bytes]:
-    """The file, or one that tells how far it was read."""
+    """The file, or one that reports how much of it was read."""
     if on_progress is None:
         return file
     return io.BufferedReader(Counted(file, total, before, on_progress), 2**18)
 
 
 @contextmanager
-def uncompressed(file: IO[bytes]) -> Iterator[IO[bytes]]:
+def open_uncompressed(file: IO[bytes]) -> Iterator[IO[bytes]]:
     """A stream, uncompressed if it is compressed with gzip."""
     begin = file.tell()
     magic = file.read(2)
@@ -77,11 +77,11 @@ MOST_MEMBERS = 50_000
 """The most files in a tar file; that of NATS-Bench has 15,626."""
 
 
-def members(file: IO[bytes]) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
+def iterate_members(file: IO[bytes]) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
     """The members of an uncompressed tar file, to its very end.
 
-    ``tarfile`` takes a damaged header, or the end of the file, for the end of the archive, and goes
-    round in circles where a size is negative.
+    ``tarfile`` takes a damaged header, or the end of the file, for the end of the archive, and
+    loops for ever where a size is negative.
     """
     cautious = Cautious(file)
     with tarfile.open(fileobj=cast("IO[bytes]", cautious), mode="r:") as tar:
@@ -94,9 +94,9 @@ def members(file: IO[bytes]) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]
 
 
 class Cautious:
-    """A file that hands out no more than a piece at a time; ``tarfile`` believes headers.
+    """A file that gives no more than a piece at a time; ``tarfile`` trusts the sizes in headers.
 
-    It keeps what it handed out last.
+    It remembers the last piece.
 
     Args:
         file: the file.

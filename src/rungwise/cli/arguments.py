@@ -1,0 +1,18 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Study = Annotated[Path, typer.Argument(help="The study file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print events and result as lines of JSON.")]
+ResultAsJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
+Function = Annotated[
+    str | None,
+    typer.Option(
+        "--train", help="The training function or script, if the study file does not name it."
+    ),
+]

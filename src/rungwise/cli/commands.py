@@ -1,0 +1,157 @@
+"""All commands: their names, their lines in the help, and the modules that they are loaded from.
+
+Law of this file: it imports no command. A command is loaded when it is used, so that none waits
+for what only others need.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from rungwise._version import __version__
+
+
+class Entry(NamedTuple):
+    """A command that is not loaded yet.
+
+    Attributes:
+        place: ``module:name``, within ``rungwise.cli``.
+        help: the first paragraph of its help, for the list of all commands; a test compares.
+        reads: whether it only reads: it trains nothing, here or in a process of its own.
+    """
+
+    place: str
+    help: str
+    reads: bool = False
+
+
+COMMANDS = {
+    "demo": Entry("demo:demo", "Tune a small neural network on scikit-learn's handwritten digits."),
+    "tune": Entry("tune:tune", "Find a good configuration with as little training as possible."),
+    "resume": Entry("tune:resume", "Resume a study after an interrupt, a crash or a reboot."),
+    "show": Entry(
+        "show:show",
+        "Show what a study has found so far: leaderboard, rungs, best configuration and state.",
+        reads=True,
+    ),
+    "list": Entry(
+        "studies:list_studies", "List the studies in a folder, with the state of each.", reads=True
+    ),
+    "export": Entry(
+        "studies:export",
+        "Export a study as a table, with one row per report or per trial.",
+        reads=True,
+    ),
+    "retrain": Entry(
+        "retrain:retrain",
+        "Train the best configuration from scratch to the maximum (phase 2 of the paper).",
+    ),
+    "delete": Entry(
+        "studies:delete", "Delete a study with its checkpoints and outputs, after a confirmation."
+    ),
+    "simulate": Entry(
+        "simulate:simulate", "Run a study on a table of learning curves, in virtual time."
+    ),
+    "reproduce": Entry(
+        "reproduce:reproduce",
+        "Run the paper's experiments on installed benchmarks, and compare its figures with ours.",
+    ),
+    "benchmark": Entry(
+        "benchmark:app", "Manage tables of learning curves: those of the package, and public ones."
+    ),
+}
+"""In the order of the help."""
+
+
+class _PlainFlags:
+    """A command or group whose flags do not look as if they expected a value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False) and not parameter.metavar:
+                parameter.metavar = ""  # recent typer would show <bool>
+        return parameters
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command."""
+
+
+class Group(_PlainFlags, TyperGroup):
+    """A group of commands, listed in the order in which they are written."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(self.commands)  # typer 0.12 sorts them
+
+
+class LazyGroup(Group):
+    """The commands of :data:`COMMANDS`: listed by their lines, loaded when one of them is run."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, entry in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=entry.help), name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, found, rest = super().resolve_command(ctx, args)
+        if name is None:
+            return name, found, rest
+        if COMMANDS[name].reads:
+            # NumPy's import would start a thread per processor, which takes as long as the rest.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        return name, load_command(name), rest
+
+
+def load_command(name: str) -> Any:
+    """The command itself, with all its options."""
+    module, _, attribute = COMMANDS[name].place.partition(":")
+    found = getattr(importlib.import_module(f"rungwise.cli.{module}"), attribute)
+    if not isinstance(found, typer.Typer):
+        function, found = found, make_app()
+        found.command(name, cls=Command)(function)
+    command = get_command(found)
+    command.name = name
+    return command
+
+
+def make_app(**options: Any) -> typer.Typer:
+    """A Typer application with the settings that all of ours share."""
+    return typer.Typer(
+        rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False, **options
+    )
+
+
+app = make_app(
+    name="rungwise",
+    cls=LazyGroup,
+    help=(
+        "Tune models without knowing how many epochs are enough.\n\n"
+        "Start with `rungwise demo`, then `rungwise tune --help`."
+    ),
+    no_args_is_help=True,
+)
+
+
+def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback
+    if value:
+        typer.echo(f"rungwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass

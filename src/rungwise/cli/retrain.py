@@ -1,0 +1,85 @@
+"""``rungwise retrain``: train the best configuration in full."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from rungwise.backend_options import SHORT_FORMS
+from rungwise.cli import summary
+from rungwise.cli.arguments import Function, ResultAsJson, Study
+from rungwise.cli.console import out, progress
+from rungwise.cli.options import with_options
+from rungwise.cli.summary import line
+from rungwise.cli.tune import choose_backend, interruptible, load_trainable
+from rungwise.formatting import format_value
+from rungwise.options import list_options
+from rungwise.storage.study_file import StudyFile
+from rungwise.study_options import RunOptions
+from rungwise.tuning import function_reference
+from rungwise.tuning.loading import load
+
+Retrained = Annotated[
+    int | None, typer.Option(help="Number of the trial to retrain; the best one by default.", min=0)
+]
+Resource = Annotated[
+    int | None, typer.Option(help="How far to train; the study's maximum by default.", min=1)
+]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh", help="Start from scratch, even if an earlier retraining was interrupted."
+    ),
+]
+
+_WHERE = (
+    *(each for each in list_options(RunOptions) if each.name == "backend"),
+    *(each for each in SHORT_FORMS if each.name != "workers"),  # there is one job
+)
+
+
+@with_options(_WHERE)
+def retrain(
+    study: Study,
+    given: dict[str, Any],
+    train: Function = None,
+    resource: Resource = None,
+    trial: Retrained = None,
+    fresh: Fresh = False,
+    as_json: ResultAsJson = False,
+) -> None:
+    """Train the best configuration from scratch to the maximum (phase 2 of the paper).
+
+    A retraining that was interrupted is resumed. It runs on one worker of the study's backend,
+    unless the options choose another.
+    """
+    result = load(study)
+    if given:
+        choose_backend({"backend": result.backend}, given)
+    if train is not None:
+        trainable = load_trainable(train)
+    else:
+        with StudyFile(study, mode="read") as file:
+            trainable = function_reference.find(file.about.train, str(study))
+    until = result.find_retraining_goal(resource)
+    with interruptible(), progress("retraining") as advance:
+        found = result.retrain(
+            trainable,
+            resource=resource,
+            trial=trial,
+            fresh=fresh,
+            backend=given.get("backend"),
+            on_report=lambda reached, _: advance(int(reached), int(until)),
+        )
+    if as_json:
+        typer.echo(summary.as_line(found.to_json()))
+        return
+    console = out()
+    metrics = summary.format_metrics(found.metrics)
+    console.print(
+        f"Trial {found.trial}, trained from scratch to {found.resource:g} in {found.seconds:.1f} s:"
+        f" {line(result.metric)} = {format_value(found.value, 6)} {metrics}"
+    )
+    if found.checkpoint is not None:
+        console.print(f"checkpoint: {line(str(found.checkpoint))}", soft_wrap=True)

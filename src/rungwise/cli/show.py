@@ -1,0 +1,50 @@
+"""``rungwise show``: what a study has found so far."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rungwise.cli import summary
+from rungwise.cli.arguments import ResultAsJson, Study
+from rungwise.cli.console import out
+from rungwise.cli.summary import line
+from rungwise.errors import InvalidArgumentError
+from rungwise.formatting import format_value
+from rungwise.tuning.loading import load
+
+Top = Annotated[int, typer.Option(help="Number of trials in the leaderboard.", min=1)]
+TrialNumber = Annotated[
+    int | None, typer.Option(help="Show one trial in detail instead; its number.", min=0)
+]
+
+
+def show(
+    study: Study, top: Top = 10, trial: TrialNumber = None, as_json: ResultAsJson = False
+) -> None:
+    """Show what a study has found so far: leaderboard, rungs, best configuration and state.
+
+    This works while the study runs, too.
+    """
+    result = load(study)
+    if as_json:
+        typer.echo(summary.as_line(summary.result_to_json(result, top=top)))
+        return
+    console = out()
+    if trial is not None:
+        if trial >= result.trials:
+            rule = f"the study has the trials 0 to {result.trials - 1}"
+            raise InvalidArgumentError("--trial", trial, rule)
+        summary.print_trial(console, result, trial)
+        return
+    if result.trials:
+        summary.print_leaderboard(console, result, top)
+        summary.print_rungs(console, result)
+    summary.print_summary(console, result)
+    summary.print_failures(console, result)
+    for found in result.retrained:
+        console.print(
+            f"Retrained trial {found.trial} to {found.resource:g}: {line(result.metric)} = "
+            f"{format_value(found.value, 6)} {summary.format_metrics(found.metrics)}"
+        )
