@@ -1,4 +1,4 @@
-"""The command line, as a person runs it: in a process of its own."""
+"""The command line, as a person runs it, mostly in this process."""
 
 import contextlib
 import io
@@ -10,19 +10,16 @@ import sys
 
 import numpy as np
 import pytest
+from command_line import run_here, run_process
 from rich.console import Console
 
 import rungwise as rw
 from rungwise.cli import console
 
 
-def rungwise(*arguments, check=True):
-    done = subprocess.run(
-        [sys.executable, "-m", "rungwise", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def rungwise(*arguments, check=True, alone=False):
+    """A command in this process, or ``alone`` in one of its own."""
+    done = (run_process if alone else run_here)(arguments)
     assert not check or done.returncode == 0, done.stderr
     return done
 
@@ -35,11 +32,11 @@ def curves(tmp_path_factory):
 
 
 def test_version():
-    assert rungwise("--version").stdout == f"rungwise {rw.__version__}\n"
+    assert rungwise("--version", alone=True).stdout == f"rungwise {rw.__version__}\n"
 
 
 def test_help_teaches():
-    text = rungwise("--help").stdout
+    text = rungwise("--help", alone=True).stdout
     assert "demo" in text
     assert "simulate" in text
     assert "--ranking" in rungwise("simulate", "--help").stdout
@@ -168,7 +165,7 @@ def test_seconds_are_cut_with_the_columns_and_tables(tmp_path):
 
 
 def test_a_missing_file_is_named():
-    done = rungwise("simulate", "nowhere.npz", check=False)
+    done = rungwise("simulate", "nowhere.npz", check=False, alone=True)
     assert done.returncode == 2
     assert "nowhere.npz" in done.stderr
 

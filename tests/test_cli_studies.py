@@ -1,4 +1,4 @@
-"""The commands that tune and deal with study files, through the real program."""
+"""The commands that tune and deal with study files: the program itself, mostly in this process."""
 
 import csv
 import io
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import run_here, run_process
 from extras import needs
 
 import rungwise as rw
@@ -49,17 +50,12 @@ def folder(tmp_path):
     return tmp_path
 
 
-def rungwise(folder, *arguments, expect=0, given=None):
-    done = subprocess.run(
-        [sys.executable, "-m", "rungwise", *map(str, arguments)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        input=given,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "120"},
-    )
+def rungwise(folder, *arguments, expect=0, given=None, alone=False):
+    """A command in this process, or in one of its own: ``alone``, and where it is given answers."""
+    if alone or given is not None:
+        done = run_process(arguments, folder=folder, given=given)
+    else:
+        done = run_here(arguments, folder=folder)
     assert done.returncode == expect, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -72,7 +68,7 @@ def finished(tmp_path_factory):
     (folder / "space.yaml").write_text(SPACE)
     (folder / "train.py").write_text(f"PAUSE = 0\n{TRAIN}")
     options = ("--max-resource", 9, "--trials", 12, "--workers", 2, "--retries", 0, "--seed", 3)
-    done = rungwise(folder, *TUNE, *options)
+    done = rungwise(folder, *TUNE, *options, alone=True)
     (folder / "said.txt").write_text(done.stderr + done.stdout)
     return folder
 
@@ -100,7 +96,7 @@ def test_tuning_again_trains_nothing(finished):
 
 def test_another_study_in_the_same_file_is_refused(finished):
     options = ("--max-resource", 27, "--trials", 12, "--seed", 4)
-    done = rungwise(finished, *TUNE, *options, expect=2)
+    done = rungwise(finished, *TUNE, *options, expect=2, alone=True)
     assert "scheduler.max_resource: 9 in the file, 27 asked for" in done.stderr
     assert "seed: 3 in the file, 4 asked for" in done.stderr
 
@@ -358,7 +354,7 @@ def hostile(tmp_path_factory):
     (folder / "train.py").write_text(HOSTILE)
     command = ("tune", "train.py:train", "--space", "space.json", "--metric", "accuracy")
     options = ("--max-resource", 3, "--trials", 6, "--workers", 1, "--retries", 0)
-    done = rungwise(folder, *command, *options, "--study", "exp[a] 1.db")
+    done = rungwise(folder, *command, *options, "--study", "exp[a] 1.db", alone=True)
     (folder / "said.txt").write_text(done.stdout)
     (folder / "told.txt").write_text(done.stderr)
     return folder
@@ -474,7 +470,7 @@ def test_a_study_is_interrupted_looked_at_and_resumed(folder):
     assert row["state"] == "to be resumed"
     kept = rw.load(folder / "train.db").reports
     (folder / "train.py").write_text(f"PAUSE = 0\n{TRAIN}")
-    said = rungwise(folder, "resume", "train.db", "--json").stdout.splitlines()
+    said = rungwise(folder, "resume", "train.db", "--json", alone=True).stdout.splitlines()
     kinds = [json.loads(line)["kind"] for line in said]
     assert (kinds[0], kinds[-1]) == ("started", "result")
     result = rw.load(folder / "train.db")
@@ -490,7 +486,7 @@ def test_the_scripts_of_the_examples_are_tuned(example, tmp_path):
     if example == "script":
         command = ["tune", "train.py", "--space", "space.yaml", "--metric", "accuracy"]
         command += ["--max-resource", 9, "--trials", 6, "--workers", 2]
-    said = rungwise(folder, *command, "--json").stdout.splitlines()
+    said = rungwise(folder, *command, "--json", alone=True).stdout.splitlines()
     result = json.loads(said[-1])
     assert (result["kind"], result["ended"], result["failures"]) == ("result", True, 0)
     assert result["best"]["checkpoint"] is not None

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from command_line import run_here
 from extras import needs
 
 import rungwise as rw
@@ -151,7 +152,7 @@ def test_ctrl_c_says_how_to_go_on(keep, tmp_path):
     ],
 )
 def test_options_that_do_not_go_together(arguments, message):
-    done = demo(*arguments, check=False)
+    done = run_here(["demo", *arguments])
     assert done.returncode == 2
     assert message in done.stderr
 

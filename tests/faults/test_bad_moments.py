@@ -34,7 +34,7 @@ def test_killed(scene, reference, moment, number):
 
 def test_killed_while_starting(scene, reference):
     for number in range(12):
-        tuner = scene.start("steady", trials=9)
+        tuner = scene.start("steady", trials=9, pace=0.1)  # it must not be done by then
         time.sleep(0.012 * number)
         assert tuner.kill()
     scene.finish("steady", trials=9)

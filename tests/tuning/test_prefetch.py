@@ -17,6 +17,7 @@ import rungwise as rw
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
+from rungwise.tuning import prefetch
 from rungwise.tuning.prefetch import ProposalPrefetcher
 
 SPACE = rw.Space.parse({"x": rw.Float(0.0, 1.0)})
@@ -122,8 +123,9 @@ SIGNALS = []
 
 
 @pytest.fixture
-def _let_go():
+def _let_go(monkeypatch):
     """Threads that still wait are let go when the test has seen that nobody waited for them."""
+    monkeypatch.setattr(prefetch, "CLOSE_TIMEOUT", 0.2)  # it always runs out here
     LET_GO.clear()
     yield
     LET_GO.set()
@@ -217,6 +219,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.processes  # the script has workers of its own: once is enough
 def test_a_searcher_that_hangs_does_not_keep_the_process(tmp_path):
     script = tmp_path / "hangs.py"
     script.write_text(HANGS)

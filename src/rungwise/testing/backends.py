@@ -148,8 +148,11 @@ class BackendConformance:
         """A backend all of whose slots are ready."""
         self._made.append(backend)
         recording = RecordingBackend(backend)
-        self._until(recording, lambda: recording.idle() == workers)
+        self._wait_until_ready(recording, workers)
         return recording
+
+    def _wait_until_ready(self, backend: RecordingBackend, workers: int) -> None:
+        self._until(backend, lambda: backend.idle() == workers)
 
     # -- jobs by hand --------------------------------------------------------------------------
 

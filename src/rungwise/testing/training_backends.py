@@ -329,13 +329,13 @@ class TrainingBackendConformance(BackendConformance):
         for _ in range(40):
             backend.wake()
             assert len(backend.poll()) == 0
-        assert time.monotonic() - begun < 5
+            assert time.monotonic() - begun < min(5, self.timeout)
 
     def test_closing_with_jobs_under_way_comes_back(self) -> None:
         """And they say nothing more."""
         backend = self._opened(do, 2)
         recording = RecordingBackend(backend)
-        self._until(recording, lambda: recording.idle() == 2)
+        self._wait_until_ready(recording, 2)
         mark = self.folder / "mark"
         code = (
             "run.report(1, loss=1)\ntime.sleep(0.2)\nrun.report(2, loss=1)\n"
@@ -475,12 +475,12 @@ class ProcessBackendConformance(TrainingBackendConformance):
         """Neither workers nor what their jobs have started."""
         backend = self._opened(do, 1)
         recording = RecordingBackend(backend)
-        self._until(recording, lambda: recording.idle() == 1)
+        self._wait_until_ready(recording, 1)
         child = "child = __import__('subprocess').Popen(['sleep', '600'])\n"
         self.start(recording, child + "run.report(1, loss=child.pid)\ntime.sleep(60)")
         report = next(m for m in self._next(recording) if isinstance(m, Reported))
         backend.close()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + min(10, self.timeout)
         while _is_alive(int(report.value)):
             assert time.monotonic() < deadline
             time.sleep(0.01)
