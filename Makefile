@@ -8,24 +8,32 @@ QUICK := $(addprefix tests/, core rankings schedulers searchers space views test
 	test_boundaries.py test_counterfactual.py test_driver.py test_formatting.py test_layers.py \
 	test_oracle_itself.py test_policy.py test_public.py test_readers.py test_simulation.py)
 
-.PHONY: demo test quick check format bench results clean
+.PHONY: demo test quick check wheel minimum format bench results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
 
-# Whoever has switched off compiled files would pay for it with every process that a test starts.
+# Where compiled files are switched off, every process that a test starts would compile again.
 test quick: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
 
 quick: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m 'not slow' $(QUICK)
+	$(BIN)/python -m pytest -n 2 -m 'not slow' $(QUICK) --ignore tests/searchers/test_optuna.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet .github
+
+# The wheel in a clean environment, and the same with the oldest base dependencies.
+wheel: $(VENV)/.dev
+	$(BIN)/python scripts/check_wheel.py
+
+minimum: $(VENV)/.dev
+	$(BIN)/python scripts/check_wheel.py --minimum
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

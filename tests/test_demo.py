@@ -15,12 +15,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from command_line import run_here
+from extras import needs
 
 import rungwise as rw
 from rungwise.cli import demo_recorded, digits
 from rungwise.lab.reproduction.results import Figure, Rival
 
-pytest.importorskip("sklearn")
+needs("demo")
 
 SMALL = ("--trials", "9", "--epochs", "9")
 SENTENCE = "was simulated on this study's own curves with 2 workers"

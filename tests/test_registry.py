@@ -127,7 +127,7 @@ def test_the_names_of_version_0_1_0_are_still_names():
         "random",
     }
     assert set(SEARCHERS.words()) >= {"random", "sobol", "grid", "kde", "tpe", "gp", "optuna"}
-    assert set(DISPLAYS.words()) == {"auto", "live", "lines", "json", "quiet"}
+    assert set(DISPLAYS.words()) >= {"auto", "live", "lines", "json", "quiet"}
     assert SEARCHERS.find("tpe") is searchers.KDE
     assert SCHEDULERS.find("SuccessiveHalving") is schedulers.SuccessiveHalving
 
@@ -193,7 +193,7 @@ def test_a_class_that_is_exported_has_a_name_at_once(monkeypatch):
     ("text", "message"),
     [
         ("noize", "ranking is 'noize', but did you mean 'noise'? its name must be one of noise"),
-        ("xyzzy", "ranking is 'xyzzy', but its name must be one of noise, arrr, exact, leader"),
+        ("xyzzy", "ranking is 'xyzzy', but its name must be one of noise, arrr, exact"),
         ("soft", "ranking is 'soft', but it must be soft:EPSILON"),
         ("rbo:0.5,0.5,1", "but the options of rbo are p, t"),
         ("rbo:q=1", "but the options of rbo are p, t"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import needs
 
 import rungwise as rw
 from rungwise import benchmarks
@@ -88,7 +89,7 @@ def test_a_study_on_it_is_the_same_every_time(recorded):
 
 
 def test_the_checks_on_the_card_are_those_of_the_data():
-    pytest.importorskip("torch")
+    needs("recording")
     code = (
         "import json, sys; sys.path.insert(0, sys.argv[1])\n"
         "import assemble\n"

@@ -54,6 +54,16 @@ def test_arrivals_in_any_order_stand_as_if_sorted_at_once(rows):
 
 
 @given(arrivals())
+def test_ranks_are_the_places_of_the_trials_by_their_ids(rows):
+    standing = Standing()
+    standing.extend(rows)
+    by_id = sorted(row[0] for row in rows)
+    assert standing.ranks.tolist() == [brute(rows)["order"].index(trial) for trial in by_id]
+    below = brute(rows)["order_below"]
+    assert standing.ranks_below.tolist() == [below.index(trial) for trial in by_id]
+
+
+@given(arrivals())
 def test_adding_one_by_one_equals_the_plain_arrays(rows):
     one_by_one = Standing()
     one_by_one.extend(rows)

@@ -5,10 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from extras import needs
 
-pytest.importorskip("torch")
-pytest.importorskip("triton")
+needs("recording")
 
 HERE = Path(__file__).parent
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import needs
 
-pytest.importorskip("torch")
+needs("recording")
 
 RECORDING = Path(__file__).parents[2] / "recording"
 

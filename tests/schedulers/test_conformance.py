@@ -2,6 +2,7 @@
 
 import pytest
 
+from rungwise import schedulers
 from rungwise.errors import InvalidArgumentError, SchemaError
 from rungwise.schedulers import codec
 from rungwise.testing import SchedulerConformance
@@ -28,6 +29,11 @@ SOURCES = {
 
 for name, source in SOURCES.items():
     globals()[f"Test{name}"] = type(f"Test{name}", (SchedulerConformance,), {"source": source})
+
+
+def test_every_scheduler_has_a_row():
+    exported = {getattr(schedulers, name) for name in schedulers.__all__}
+    assert exported == {type(imported(source)) for source in SOURCES.values()}
 
 
 @pytest.mark.parametrize("source", SOURCES.values())

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import needs
 
 import rungwise as rw
 from rungwise.core.limits import Limits
@@ -32,7 +33,7 @@ from rungwise.testing.searchers import (
     tiny_space,
 )
 
-optuna = pytest.importorskip("optuna")
+optuna = needs("optuna", "optuna")
 
 LINE = Space.parse({"x": Float(0.0, 1.0)})
 PLANE = Space.parse({"x": Float(0.0, 1.0), "y": Float(1e-4, 1.0, log=True)})
@@ -78,7 +79,7 @@ def test_tpe_finds_a_bowl_faster_than_chance():
 
 
 def test_cma_es_learns_although_every_sampler_is_a_fresh_one():
-    pytest.importorskip("cmaes")
+    needs("cmaes")
     chance = np.mean([late_losses(RandomSearcher(), 40, seed) for seed in range(3)])
     late = [late_losses(OptunaSearcher("cmaes"), 40, seed) for seed in range(2)]
     assert np.mean(late) < 0.25 * chance
@@ -86,7 +87,7 @@ def test_cma_es_learns_although_every_sampler_is_a_fresh_one():
 
 def test_cma_es_learns_in_a_space_with_conditions():
     """Optuna gives up when a parameter that all trials had is missing in one."""
-    pytest.importorskip("cmaes")
+    needs("cmaes")
     numbers = [
         {"name": name, "type": "float", "low": 0.0, "high": 1.0, "log": False} for name in "wxyz"
     ]
@@ -119,7 +120,7 @@ def test_nsga_breeds_from_the_good_ones():
 @pytest.mark.parametrize("make_space", SPACES)
 def test_every_sampler_stays_in_the_space(name, make_space):
     if name in ("gp", "cmaes"):
-        pytest.importorskip({"gp": "torch", "cmaes": "cmaes"}[name])
+        needs({"gp": "bo", "cmaes": "cmaes"}[name])
     space = make_space()
     options = {"n_startup_trials": 4} if name == "gp" else {}
     with warnings.catch_warnings():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import needing, needs
 
 import rungwise as rw
 from rungwise.core.proposals import is_repeatable, is_slow
@@ -46,7 +47,7 @@ PLANE = Space.parse({"x": Float(0.0, 1.0), "y": Float(1e-4, 1.0, log=True)})
 
 
 def bo():
-    pytest.importorskip("botorch")
+    needs("bo")
 
 
 class TestSobol(SearcherConformance):
@@ -447,7 +448,7 @@ def test_who_was_left_behind_is_bad_for_a_kde():
 
 
 def test_a_failed_fit_is_told_and_the_proposal_is_random(monkeypatch):
-    gaussian = pytest.importorskip("rungwise.searchers.gaussian", exc_type=ImportError)
+    gaussian = needs("bo", "rungwise.searchers.gaussian")
     times = iter(range(1, 100))
 
     def broken(*_):
@@ -702,7 +703,9 @@ def test_only_libraries_are_silent_while_they_work():
     [
         (rw.searchers.Initial([{"x": 7.0}]), r"configs\[0\]"),
         (rw.searchers.Initial([{"x": 0.5}], then=Grid(points=2_000_000)), "places"),
-        (rw.searchers.OptunaSearcher("tpe", nonsense=1), "nonsense"),
+        pytest.param(
+            rw.searchers.OptunaSearcher("tpe", nonsense=1), "nonsense", marks=needing("optuna")
+        ),
     ],
 )
 def test_what_a_searcher_objects_to_it_objects_to_before_a_file_is_written(

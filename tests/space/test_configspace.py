@@ -6,15 +6,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from extras import needs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rungwise.errors import SpaceError
 from rungwise.space import Choice, Float, Int, Space
 
-ConfigSpace = pytest.importorskip("ConfigSpace")
-clauses = pytest.importorskip("ConfigSpace.forbidden")
-ForbiddenValueError = pytest.importorskip("ConfigSpace.exceptions").ForbiddenValueError
+ConfigSpace = needs("configspace", "ConfigSpace")
+clauses = needs("configspace", "ConfigSpace.forbidden")
+ForbiddenValueError = needs("configspace", "ConfigSpace.exceptions").ForbiddenValueError
 
 ABSENT = object()
 

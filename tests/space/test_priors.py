@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from extras import needs
 
 from rungwise.space import Choice, Space
 from rungwise.space.priors import Weights
@@ -14,7 +15,7 @@ NAMES = ("nf", "ni", "bf", "bi", "nl")
 @pytest.fixture
 def shaped():
     """Every kind of hyperparameter that ConfigSpace draws from itself, by name."""
-    cs = pytest.importorskip("ConfigSpace")
+    cs = needs("configspace", "ConfigSpace")
     return {
         "nf": cs.NormalFloatHyperparameter("nf", mu=3.0, sigma=1.0, lower=0.0, upper=10.0),
         "ni": cs.NormalIntegerHyperparameter("ni", mu=30, sigma=5, lower=1, upper=100),
@@ -27,7 +28,7 @@ def shaped():
 
 
 def parse(hyperparameters):
-    configspace = pytest.importorskip("ConfigSpace")
+    configspace = needs("configspace", "ConfigSpace")
     return Space.parse(configspace.ConfigurationSpace(hyperparameters))
 
 
@@ -68,7 +69,7 @@ def test_rounding_never_reaches_an_option_without_weight():
 
 
 def test_priors_are_part_of_the_space(shaped):
-    weighted = pytest.importorskip("ConfigSpace").CategoricalHyperparameter(
+    weighted = needs("configspace", "ConfigSpace").CategoricalHyperparameter(
         "x", ["a", "b"], weights=[1, 3]
     )
     space = parse({"x": weighted})

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from extras import needs
 
 import rungwise as rw
 from rungwise.errors import MissingExtraError
@@ -58,7 +59,7 @@ def without(monkeypatch):
 
 @pytest.fixture
 def study(tmp_path):
-    pytest.importorskip("ConfigSpace")
+    needs("configspace", "ConfigSpace")
     path = tmp_path / "study.db"
     rw.tune(train, SPACE, trials=4, backend=rw.Threads(1), study=path, **OPTIONS)
     return path

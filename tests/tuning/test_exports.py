@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from backend_kinds import on_backend
+from extras import needs
 
 import rungwise as rw
 from rungwise.storage.study_file import StudyFile, StudyPart
@@ -119,7 +120,7 @@ def test_json_has_null_for_what_is_not_finite(path):
 
 
 def test_parquet_holds_the_same(path, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = needs("parquet", "pyarrow.parquet")
     rows = exports.list_rows(path)
     exports.to_parquet(rows, tmp_path / "rows.parquet")
     table = parquet.read_table(tmp_path / "rows.parquet")

@@ -8,6 +8,7 @@ import textwrap
 
 import pytest
 from backend_kinds import on_backend
+from extras import needs
 
 import rungwise as rw
 from rungwise.storage.study_file import study_folder
@@ -80,7 +81,7 @@ def test_what_was_saved_is_told_against_others(either):
 
 
 def test_a_data_frame_has_a_row_a_trial(either):
-    pytest.importorskip("pandas")
+    needs("pandas")
     frame = either.to_dataframe()
     assert list(frame["trial"]) == [row.trial for row in either.leaderboard(None)]
     assert {"value", "resource", "reached", "state", "config.x", "config.kind"} < set(frame.columns)

@@ -1,6 +1,6 @@
 """Checkpoint stores, and what they have in common."""
 
-from rungwise.checkpoints.base import Checkpoint, CheckpointStore, TrialCheckpoints
+from rungwise.checkpoints.base import Checkpoint, CheckpointStore, KnownStore, TrialCheckpoints
 from rungwise.checkpoints.disk import means_full_disk, measure_folder, parse_bytes
 from rungwise.checkpoints.folder import FolderStore, TrialFolder, discard, resource_text
 
@@ -18,7 +18,7 @@ __all__ = [
     "store_from_json",
 ]
 
-STORES: tuple[type[FolderStore], ...] = (FolderStore,)
+STORES: tuple[type[KnownStore], ...] = (FolderStore,)
 """The stores that can be described to a worker."""
 
 

@@ -8,7 +8,7 @@ another worker resumes the trial.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,4 +96,13 @@ class CheckpointStore(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """The store as plain JSON, with its ``type``."""
+        ...
+
+
+class KnownStore(CheckpointStore, Protocol):
+    """A kind of store that workers, and files of studies, know by its name."""
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> CheckpointStore:
+        """The store that :meth:`to_json` described."""
         ...

@@ -52,8 +52,16 @@ not raise a ceiling.
 
 
 def discount_rounding(gap: float) -> float:
-    """A gap without what rounding may have added to it."""
+    """A gap without what rounding may have added to it: for differences of losses, against ε."""
     return gap * (1 - ROUNDING)
+
+
+SLACK = 1e-12
+"""How far a measure without a unit, as a share or a correlation, may miss its threshold.
+
+Such measures are sums of weights or quotients of whole numbers, so their rounding does not grow
+with the losses: compare ``value >= t - SLACK`` or ``value <= t + SLACK``.
+"""
 
 
 class Ranking(ABC):
@@ -67,7 +75,11 @@ class Ranking(ABC):
 
     @abstractmethod
     def explain(self, verdict: Verdict) -> str:
-        """The verdict as a clause of a message."""
+        """The verdict as a clause of a message, read behind "because" or a colon.
+
+        It begins with a small letter unless with a proper name, as in "Kendall's tau is 0.4, less
+        than 0.8", and has no full stop at its end.
+        """
 
     def noise_percentile(self) -> float | None:
         """Which percentile of the noise in the curves is ε; None: the criterion needs no ε."""

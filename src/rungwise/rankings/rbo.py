@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, rank_weights
+from rungwise.rankings.base import SLACK, NoiseEstimate, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
 from rungwise.validation import real, set_frozen
 
@@ -43,11 +43,11 @@ class RBO(Ranking):
         if n == 0:
             return Verdict(stable=True, measure=1.0, bound=self.t)
         # A configuration is in both prefixes from the later of its two places on.
-        later = np.maximum(np.argsort(standing.order), np.argsort(standing.order_below))
+        later = np.maximum(standing.ranks, standing.ranks_below)
         overlap = np.cumsum(np.bincount(later, minlength=n)) / np.arange(1, n + 1)
         value = float((rank_weights(self.p, n) * overlap).sum())
         # The weights add up to 1 only to rounding; equal rankings must reach t = 1.
-        return Verdict(value >= self.t - 1e-12, value, self.t)
+        return Verdict(value >= self.t - SLACK, value, self.t)
 
     def explain(self, verdict: Verdict) -> str:
         word = "at least" if verdict.stable else "less than"

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, rank_weights
+from rungwise.rankings.base import SLACK, NoiseEstimate, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
 from rungwise.validation import real, set_frozen
 
@@ -29,7 +29,7 @@ class Regret(Ranking):
     def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:  # noqa: ARG002 - no noise here
         value = weighted_regret(standing, self.p, absolute=self.absolute)
         # A regret of exactly t is stable, however its sum was rounded.
-        return Verdict(value <= self.t + 1e-12, value, self.t)
+        return Verdict(value <= self.t + SLACK, value, self.t)
 
     def explain(self, verdict: Verdict) -> str:
         name = "absolute reciprocal" if self.absolute else "reciprocal"

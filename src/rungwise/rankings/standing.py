@@ -13,6 +13,7 @@ from rungwise.errors import InvalidArgumentError, Words
 from rungwise.validation import Goal
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
 _HUGE = 1e300
 
 
@@ -106,6 +107,16 @@ class Standing:
     def order_below(self) -> Floats:
         """The ids in rung K−1's order."""
         return self._by_below[2, : self.size]
+
+    @property
+    def ranks(self) -> Places:
+        """The place of each trial in rung K, 0 for the best; trials in the order of their ids."""
+        return np.argsort(self.order)
+
+    @property
+    def ranks_below(self) -> Places:
+        """The place of each of the same trials in rung K−1."""
+        return np.argsort(self.order_below)
 
     def displacement(self) -> float:
         """Max over i of |f_{K−1}(cᵢ) − f_{K−1}(pᵢ)|: how far the ranking moved, in loss."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from rungwise.core.searcher import History
-from rungwise.errors import InvalidArgumentError, SpaceError
+from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.random import RandomSearcher
+from rungwise.searchers.unit_cube import place_point
 from rungwise.space import Space
 from rungwise.validation import whole
 
@@ -40,12 +41,9 @@ class Sobol:
         """The next configuration to try; there always is one."""
         free = [p for p in space.parameters if p.domain.size != 1]
         if free:
-            config = _placed(
-                space,
-                dict(
-                    zip([p.name for p in free], self._point(len(history), len(free)), strict=True)
-                ),
-            )
+            names = [parameter.name for parameter in free]
+            point = self._point(len(history), len(free))
+            config = place_point(space, dict(zip(names, point, strict=True)))
             if config is not None and (
                 space.size is None or history.times_drawn(space.key(config)) == 0
             ):
@@ -71,15 +69,3 @@ class Sobol:
         shift = np.random.default_rng([self.seed, dimensions]).integers(2**BITS, size=dimensions)
         point: list[float] = (((digits ^ shift) + 0.5) / 2**BITS).tolist()
         return point
-
-
-def _placed(space: Space, places: dict[str, float]) -> dict[str, Any] | None:
-    """The configuration at a point of the unit cube; None if it is forbidden."""
-    config: dict[str, Any] = {}
-    for parameter in space.parameters:
-        if parameter.is_active(config):
-            config[parameter.name] = parameter.domain.at(places.get(parameter.name, 0.0))
-    try:
-        return space.validate(config)
-    except SpaceError:
-        return None

@@ -1,7 +1,7 @@
 """Conformance suites to subclass, and test doubles.
 
-A scheduler, ranking, searcher, log, backend or checkpoint store of your own gets all the tests
-that rungwise's own have, from one class in a test module::
+A scheduler, ranking, searcher, log, backend, checkpoint store or display of your own gets all the
+tests that rungwise's own have, from one class in a test module::
 
     from rungwise.testing import RankingConformance
 
@@ -18,6 +18,7 @@ except ImportError:  # pragma: no cover - the checks run with the extra
     raise MissingExtraError("rungwise.testing", "testing") from None
 
 from rungwise.testing.backends import BackendConformance
+from rungwise.testing.displays import DisplayConformance
 from rungwise.testing.logs import LogConformance
 from rungwise.testing.rankings import RankingConformance
 from rungwise.testing.schedulers import SchedulerConformance
@@ -30,6 +31,7 @@ from rungwise.testing.training_backends import (
 
 __all__ = [
     "BackendConformance",
+    "DisplayConformance",
     "ListHistory",
     "LogConformance",
     "Observation",

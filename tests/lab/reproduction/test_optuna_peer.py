@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import needs
 from reproduction_stories import searchable
 
 import rungwise as rw
@@ -15,7 +16,7 @@ from rungwise.lab.reproduction import optuna_peer
 from rungwise.lab.reproduction.methods import Case
 from rungwise.lab.reproduction.protocols import OURS, PAPER
 
-optuna = pytest.importorskip("optuna")
+optuna = needs("optuna", "optuna")
 
 ROWS = 40
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from extras import needs
 from reproduction_stories import outcome, row, section, write_searchable, write_tiny
 
 import rungwise as rw
@@ -95,6 +96,7 @@ def test_without_the_model_it_is_refused_before_anything_is_run(folder, monkeypa
 
 
 def test_without_optuna_its_rows_are_left_out_and_told(folder, monkeypatch):
+    needs("bo")
     write_searchable(folder, "own")
     lacking(monkeypatch, "optuna")
     found = reproduce(["bo"], settings=FEW)
@@ -169,7 +171,7 @@ def test_nobody_waits_for_the_end_of_a_long_study(folder):
 
 
 def test_the_number_of_processes_changes_nothing(folder):
-    pytest.importorskip("optuna")
+    needs("optuna")
     write_searchable(folder, "own")
     methods = ("asha", "pasha", "pasha-kde", "pasha-tpe", "optuna")
     pairs = [(replace(BO, methods=methods), *catalog.cards().values())]
@@ -178,8 +180,8 @@ def test_the_number_of_processes_changes_nothing(folder):
 
 
 def test_a_model_is_asked_and_every_page_has_it(folder):
-    for package in ("botorch", "optuna"):
-        pytest.importorskip(package)
+    needs("bo")
+    needs("optuna")
     write_searchable(folder, "own")
     told = []
     found = reproduce(
@@ -203,6 +205,7 @@ def test_a_model_is_asked_and_every_page_has_it(folder):
 
 
 def test_the_paper_stands_beside_its_own_two(folder, monkeypatch):
+    needs("bo")
     lacking(monkeypatch, "optuna")
     write_searchable(folder, "nasbench201-cifar10")
     (one,) = reproduce(["bo"], settings=FEW).sections

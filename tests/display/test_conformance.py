@@ -1,0 +1,35 @@
+"""One row per display."""
+
+import inspect
+
+from rungwise import display
+from rungwise.display import EventDisplay, LineDisplay, LiveDisplay, QuietDisplay
+from rungwise.testing import DisplayConformance
+
+
+class TestLines(DisplayConformance):
+    def make_display(self, timer):
+        return LineDisplay(timer=timer)
+
+
+class TestEvents(DisplayConformance):
+    def make_display(self, timer):
+        return EventDisplay(timer=timer)
+
+
+class TestLive(DisplayConformance):
+    def make_display(self, timer):
+        return LiveDisplay(timer=timer)
+
+
+class TestQuiet(DisplayConformance):
+    def make_display(self, timer):
+        return QuietDisplay()
+
+
+def test_every_display_has_a_row():
+    rows = {"TestLines", "TestEvents", "TestLive", "TestQuiet"}
+    exported = (getattr(display, name) for name in display.__all__)
+    kinds = [kind for kind in exported if inspect.isclass(kind) and hasattr(kind, "begin")]
+    assert len([kind for kind in kinds if kind is not display.Display]) == len(rows)
+    assert all(name in globals() for name in rows)
