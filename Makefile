@@ -17,7 +17,7 @@ demo: $(VENV)/.demo
 test quick: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m 'not slow' $(QUICK) --ignore tests/searchers/test_optuna.py
