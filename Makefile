@@ -3,13 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check wheel minimum format bench results clean
+# What a change in the pure ring needs: it, the oracles it is compared with, and the layers.
+QUICK := $(addprefix tests/, core rankings schedulers searchers space views test_against_oracle.py \
+	test_boundaries.py test_counterfactual.py test_driver.py test_formatting.py test_layers.py \
+	test_oracle_itself.py test_policy.py test_public.py test_readers.py test_simulation.py)
+
+.PHONY: demo test quick check wheel minimum format bench results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
 
+# Where compiled files are switched off, every process that a test starts would compile again.
+test quick: export PYTHONDONTWRITEBYTECODE =
+
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+
+quick: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m 'not slow' $(QUICK) --ignore tests/searchers/test_optuna.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -119,6 +119,7 @@ def ladder_of(case):
     return {key: case[key] for key in ("min_resource", "max_resource", "eta")}
 
 
+@pytest.mark.no_cover
 @given(studies())
 @settings(deadline=None, max_examples=150)
 def test_asha_takes_the_same_jobs(case):
@@ -126,6 +127,7 @@ def test_asha_takes_the_same_jobs(case):
     run_both(case, "asha", rw.ASHA(**ladder_of(case), **family), **family)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("criterion", CRITERIA, ids=str)
 @given(case=studies(), check=st.sampled_from(["rung", "report"]))
 @settings(deadline=None, max_examples=40)

@@ -1,5 +1,6 @@
 """Counterfactuals: the simulator is the oracle wherever the curves are known to their ends."""
 
+import functools
 import time
 
 import pytest
@@ -32,6 +33,13 @@ def played(table, recipe, *, workers=4):
     return rw.replay(log)
 
 
+@functools.cache
+def whole_curves(seed):
+    """A table, and a study that has trained every row of it to the end; nobody changes either."""
+    table = rw.Table(rw.power_laws(50, 60, seed=seed, noise=0.05).values)
+    return table, played(table, rw.RandomSearch(60))
+
+
 def engine_with(curves, recipe, *, failing=()):
     """A study whose trials reported the given (resource, value) pairs, run one after another."""
     initial = [{"x": number} for number in range(len(curves))]
@@ -47,6 +55,7 @@ def engine_with(curves, recipe, *, failing=()):
     return engine
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("other", OTHERS, ids=repr)
 @pytest.mark.parametrize("workers", [1, 4, 9])
 def test_on_whole_curves_it_is_the_simulation(other, workers):
@@ -65,11 +74,10 @@ def test_on_whole_curves_it_is_the_simulation(other, workers):
 def test_job_for_job_it_is_the_simulation(other):
     """Equal totals may hide another order of workers: so every job is compared."""
     for seed in range(3):
-        table = rw.Table(rw.power_laws(50, 60, seed=seed, noise=0.05).values)
-        trials = played(table, rw.RandomSearch(60)).trials
+        table, finished = whole_curves(seed)
         initial = [{"trial": number} for number in range(50)]
         engine = Engine(Study(other, Limits(trials=50), initial=initial))
-        _Player(engine, trials, 7).run()
+        _Player(engine, finished.trials, 7).run()
         result = rw.simulate(table, other, trials=range(50), workers=7)
         assert [(job.trial, job.start, job.until) for job in engine.jobs] == result.jobs
 
@@ -221,6 +229,7 @@ def test_bad_input_is_refused(words, call):
         call(engine)
 
 
+@pytest.mark.no_cover
 def test_ten_thousand_trials_take_a_moment():
     engine = played(rw.power_laws(10_000, 27), rw.PASHA(max_resource=27))
     begun = time.process_time()

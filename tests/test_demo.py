@@ -185,6 +185,7 @@ def by_hand(scheduler):
     return np.array(runs).T
 
 
+@pytest.mark.no_cover
 def test_recorded_figures_are_those_of_simulations(recorded):
     told = json.loads(json.dumps(demo_recorded.figures(recorded)))
     assert list(told) == ["asha", "pasha", "one-epoch", "random"]

@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rungwise as rw
 from rungwise.errors import RungwiseError
 from rungwise.specification import files, load_function, read_space, read_study
+
+pytestmark = pytest.mark.no_cover
 
 SCALARS = st.one_of(
     st.none(),

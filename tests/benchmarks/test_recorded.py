@@ -88,6 +88,7 @@ def test_a_study_on_it_is_the_same_every_time(recorded):
     assert first["best"]["value"] > np.nanmedian(recorded.values(0)[:, 0])
 
 
+@pytest.mark.no_cover
 def test_the_checks_on_the_card_are_those_of_the_data():
     needs("recording")
     code = (

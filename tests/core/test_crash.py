@@ -78,6 +78,7 @@ def legs(engine):
     return [(job.trial, job.start, job.until) for job in jobs]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_with_one_worker_a_crash_anywhere_changes_nothing(recipe):
     study, whole, log = recorded(recipe, VALUES)
@@ -95,6 +96,7 @@ def test_with_one_worker_a_crash_anywhere_changes_nothing(recipe):
         assert legs(engine) == expected, prefix
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_a_second_crash_during_the_recovery_leaves_the_same_state(recipe):
     study, _, log = recorded(recipe, VALUES, workers=4)
@@ -129,6 +131,7 @@ def nothing_thrown_away(engine, entries):
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_with_four_workers_a_crash_anywhere_ends_well_and_costs_nothing_between_legs(recipe):
     study, whole, log = recorded(recipe, VALUES, workers=4)

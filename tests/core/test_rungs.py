@@ -61,6 +61,7 @@ def histories(draw):
     return list(zip(ids, losses, does, strict=True))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", CUTS)
 @given(history=histories(), eta=st.integers(2, 5))
 @settings(max_examples=80)

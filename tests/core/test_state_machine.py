@@ -319,6 +319,7 @@ class Machine(RuleBasedStateMachine):
         assert snapshot(replay(self.story.study, self.story.log)) == snapshot(self.engine)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "recipes",
     [

@@ -164,6 +164,7 @@ def test_the_view_is_drawn_at_most_four_times_a_second():
     view.end(snapshot_of(empty()), "bye")
 
 
+@pytest.mark.no_cover
 def test_ten_thousand_trials_are_shown():
     log = log_of(rw.PASHA(max_resource=27), trials=10_000, resources=27)
     lines = drawn(snapshot_of(rw.replay(log), 60.0), over=True)

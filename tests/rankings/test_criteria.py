@@ -301,6 +301,7 @@ def losses(draw):
     return draw(array), draw(array), draw(st.integers(0, 512)) / 1024
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CRITERIA, ids=str)
 @given(case=losses())
 @settings(max_examples=60)

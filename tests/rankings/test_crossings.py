@@ -243,6 +243,7 @@ def play(study, asked):
     return seen
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("asked", ["always", "now and then", "at the end"])
 @given(data=st.data())

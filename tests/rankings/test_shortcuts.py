@@ -94,6 +94,7 @@ def test_soft_median_decides_alike_with_few_and_with_many(monkeypatch):
     assert {*listed} == {True, False}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("check", ["rung", "report"])
 @pytest.mark.parametrize("ranking", [rw.rankings.Noise(), rw.rankings.Leader(), SoftMedian()])
 def test_whole_studies_do_not_change(monkeypatch, ranking, check):

@@ -82,6 +82,7 @@ class Watch:
             assert stands[0] <= stands[1], f"trial {trial} goes on below the bar: {stands}"
 
 
+@pytest.mark.no_cover
 @settings(max_examples=120)
 @given(
     st.sampled_from(sorted(INNER)),
@@ -102,6 +103,7 @@ def test_nobody_goes_on_below_the_bar(name, seed, priors, style, workers):
         watch.see(event, decision)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=60)
 @given(
     st.sampled_from(sorted(INNER)),

@@ -212,6 +212,7 @@ def bowl(config):
     return (config["x"] - 0.3) ** 2 + (math.log10(config["y"]) + 2) ** 2
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("make", [KDE, lambda: GP(candidates=200)], ids=["KDE", "GP"])
 def test_models_find_a_bowl_faster_than_chance(make):
     bo()

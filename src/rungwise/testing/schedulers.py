@@ -29,11 +29,14 @@ from rungwise.driver import Driver
 from rungwise.simulation import simulate
 from rungwise.storage.memory import MemoryLog
 
+# It does without this module, since pytest takes as long to import as everything else.
 _CHILD = """
 import json, sys
 import rungwise as rw
-from rungwise.testing.schedulers import imported
-recipe = imported(json.load(sys.stdin))
+module, _, expression = json.load(sys.stdin).rpartition(";")
+names = {"rw": rw}
+exec(module, names)
+recipe = eval(expression, names)
 result = rw.simulate(rw.power_laws(40, 27, seed=5), recipe, trials=40, workers=3, seed=2)
 print(json.dumps(result.to_json(), sort_keys=True))
 """
@@ -122,9 +125,9 @@ class SchedulerConformance:
         assert result.jobs[-1][:2] == (result.rows[-1], 0)
         assert len(result.rows) == 40
 
-    @pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
+    @pytest.mark.parametrize("hash_seed", ["0", "1"])
     def test_repeats_itself_in_another_process(self, hash_seed: str) -> None:
-        """The same decisions whatever the hash seed."""
+        """The same decisions whatever the hash seed; that of this process is random as a rule."""
         here = self.run(power_laws(40, RESOURCES, seed=5), 40, workers=3, seed=2)
         there = subprocess.run(  # noqa: S603 - our own interpreter
             [sys.executable, "-c", _CHILD],

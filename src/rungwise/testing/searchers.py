@@ -175,9 +175,12 @@ class SearcherConformance:
     Attributes:
         import_path: ``"package.module:name"`` of what makes the searcher, without arguments.
         types: classes of your own that are passed to :func:`rungwise.load`.
+        looks: how many proposals in a row are checked; fewer for a searcher that takes long, but
+            more than the 9 configurations of a small space.
     """
 
     import_path: ClassVar[str]
+    looks: ClassVar[int] = 30
     types: ClassVar[tuple[type, ...]] = ()
 
     def make_searcher(self) -> Searcher:
@@ -188,7 +191,7 @@ class SearcherConformance:
     def test_stays_in_the_space(self, make_space: Any) -> None:
         """Every proposal is legal, in plain, conditional and forbidding spaces."""
         space = make_space()
-        made = proposals(self.make_searcher(), space, seed=1, count=30)
+        made = proposals(self.make_searcher(), space, seed=1, count=self.looks)
         assert made
         for config in made:
             assert space.key(space.validate(config)) == space.key(config)
@@ -196,7 +199,7 @@ class SearcherConformance:
     @pytest.mark.parametrize("make_space", SPACES)
     def test_proposes_plain_python_values(self, make_space: Any) -> None:
         """No NumPy type reaches the user's function or the log."""
-        for config in proposals(self.make_searcher(), make_space(), seed=2, count=30):
+        for config in proposals(self.make_searcher(), make_space(), seed=2, count=self.looks):
             assert type(config) is dict
             assert {type(name) for name in config} == {str}
             assert {type(value) for value in config.values()} <= {str, int, float, bool, type(None)}
