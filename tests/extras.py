@@ -72,17 +72,18 @@ def project():
 
 @functools.cache
 def missing(name):
-    """The packages that an extra consists of and that are not installed."""
-    return tuple(sorted(package for package in packages(name) if not installed(package)))
+    """The requirements of an extra that are not installed, or not in such a version."""
+    lacking = [each for each in requirements(name) if not installed(each)]
+    return tuple(sorted({f"{each.name}{each.specifier}" for each in lacking}))
 
 
-def packages(name):
-    """The packages that an extra consists of; a package that an extra lists is itself."""
+def requirements(name):
+    """What an extra requires; of a package, every requirement of it."""
     extras = project()["optional-dependencies"]
     if name in extras:
-        return set().union(*(_packages_of(Requirement(text)) for text in extras[name]))
+        return list(chain.from_iterable(_flatten(Requirement(text)) for text in extras[name]))
     listed = [*project()["dependencies"], *chain.from_iterable(extras.values())]
-    found = {single for text in listed if canonical(single := Requirement(text).name) == name}
+    found = [each for each in map(Requirement, listed) if canonical(each.name) == name]
     if not found:
         raise LookupError(f"pyproject.toml has no extra {name!r} and no requirement of that name")
     return found
@@ -98,17 +99,17 @@ def extras_with(package):
     ]
 
 
-def _packages_of(requirement):
+def _flatten(requirement):
     if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
-        return set()
+        return []
     if requirement.name == project()["name"]:
-        return set().union(*map(packages, requirement.extras))
-    return {requirement.name}
+        return list(chain.from_iterable(map(requirements, requirement.extras)))
+    return [requirement]
 
 
-def installed(package):
+def installed(requirement):
     try:
-        importlib.metadata.distribution(package)
+        version = importlib.metadata.version(requirement.name)
     except importlib.metadata.PackageNotFoundError:
         return False
-    return True
+    return requirement.specifier.contains(version, prereleases=True)

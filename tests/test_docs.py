@@ -43,6 +43,8 @@ def test_python_examples_run(page, capsys):
 
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "vl_convert": "vl-convert-python"}
+"""Packages that are installed under another name than they are imported."""
 
 
 def needs_of(path):
@@ -54,7 +56,7 @@ def needs_of(path):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
 def test_example_scripts_run(path):
     for name in needs_of(path):
-        extras.needs({"sklearn": "scikit-learn"}.get(name, name))
+        extras.needs(DISTRIBUTIONS.get(name, name))
     done = subprocess.run(
         [sys.executable, str(path)],
         capture_output=True,
@@ -95,7 +97,7 @@ def script(name):
 
 
 def test_the_picture_shows_what_the_library_does():
-    pytest.importorskip("vl_convert")
+    extras.needs("vl-convert-python")  # in the version that it was drawn with
     drawn = script("draw_climb")
     assert drawn.PICTURE.read_text(encoding="utf-8") == drawn.draw(), "run docs/draw_climb.py"
 

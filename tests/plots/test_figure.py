@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pytest
 from browsers import BROWSER, needs_browser
+from extras import needs
 from figure_reading import Picture, axis_of, title_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;%{
 
 @pytest.fixture
 def converter():
-    return pytest.importorskip("vl_convert", reason="the extra rungwise[plots] is not installed")
+    return needs("plots", "vl_convert")
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ KINDS = every_kind()
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_language_allows_the_specification(name):
-    altair = pytest.importorskip("altair")
+    altair = needs("altair", "altair")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that Altair imports
         altair.Chart.from_dict(KINDS[name].spec)
@@ -274,7 +275,7 @@ def test_a_vector_picture(figure, tmp_path):
 @needs_converter
 @pytest.mark.parametrize("name", KINDS)
 def test_a_pixel_picture_is_twice_as_fine_and_light(name, tmp_path):
-    image = pytest.importorskip("PIL.Image")
+    image = needs("pillow", "PIL.Image")
     path = plots.export(KINDS[name], tmp_path / "f.png")
     with image.open(io.BytesIO(path.read_bytes())) as opened:
         assert opened.size == (1800, 2 * KINDS[name].spec["height"])

@@ -268,14 +268,16 @@ def raising(config, run):
     _look_up("x1")
 
 
-def test_a_study_that_is_being_worked_on_says_that_it_goes_on(tmp_path):
+def test_a_study_that_is_being_worked_on_says_that_it_has_not_ended(tmp_path):
     path, seen = tmp_path / "s.db", []
 
     def look(report):
         seen.append(rw.load(path))
 
     tune(train, path, trials=1, on_report=look)
-    assert {(found.running, found.why[:18]) for found in seen} == {(True, "The study goes on;")}
+    assert {(found.running, found.why[:24]) for found in seen} == {
+        (True, "The study has not ended;")
+    }
 
 
 def test_displays_learn_how_many_trials_have_failed(tmp_path):

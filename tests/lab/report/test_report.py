@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 from browsers import BROWSER, needs_browser
+from extras import needs
 from reproduction_stories import row, section, write_curves
 
 import rungwise as rw
@@ -273,7 +274,7 @@ def names_of(document):
 
 
 def test_every_benchmark_has_its_figures_and_the_library_is_there_once(found):
-    pytest.importorskip("vl_convert")
+    needs("plots")
     text = html(found)
     page = Reader(text)
     assert list(page.documents) == [f"figure-{n + 1}" for n in range(len(page.documents))]
@@ -295,7 +296,7 @@ def test_every_benchmark_has_its_figures_and_the_library_is_there_once(found):
 
 
 def test_axes_count_what_the_benchmark_counts(found):
-    pytest.importorskip("vl_convert")
+    needs("plots")
     page = Reader(html(found))
     axes = {
         (document["encoding"]["x"]["title"], document["encoding"]["y"]["title"])
@@ -307,7 +308,7 @@ def test_axes_count_what_the_benchmark_counts(found):
 
 
 def test_bars_stand_with_lcbench_and_the_others_in_a_chapter_of_their_own(found):
-    pytest.importorskip("vl_convert")
+    needs("plots")
     text = html(found, load=None)
     places = [
         text.index(part)
@@ -322,7 +323,7 @@ def test_bars_stand_with_lcbench_and_the_others_in_a_chapter_of_their_own(found)
 
 
 def test_figures_show_the_sample_of_the_first_seed(found):
-    pytest.importorskip("vl_convert")
+    needs("plots")
     page = Reader(html(found))
     benchmark = catalog.load("own-hpo")
     for others in (True, False):
@@ -336,14 +337,14 @@ def test_figures_show_the_sample_of_the_first_seed(found):
 
 
 def test_who_spent_nothing_is_told_in_words(found):
-    pytest.importorskip("vl_convert")
+    needs("plots")
     page = Reader(html(found, load=None))
     assert names_of(page.documents["figure-3"]) == ["ASHA", "PASHA", "One-epoch baseline"]
     assert "since nothing was spent: Random baseline (" in page.text
 
 
 def test_a_method_of_several_experiments_is_one_point():
-    pytest.importorskip("vl_convert")
+    needs("plots")
     one = section(row(), row("asha", "ASHA"))
     two = section(row(label="PASHA, η=3"), row("pasha-eta2", "PASHA, η=2"), experiment="eta")
     page = Reader(html(hand_made(one, two), load=None))
@@ -352,7 +353,7 @@ def test_a_method_of_several_experiments_is_one_point():
 
 
 def test_curves_that_cannot_be_read_again_are_no_reason_to_fail(found, folder, monkeypatch):
-    pytest.importorskip("vl_convert")
+    needs("plots")
     monkeypatch.setenv(catalog.VARIABLE, str(folder / "elsewhere"))
     page = Reader(html(found))
     assert page.text.count("could not be read again for more figures") == 2
@@ -360,7 +361,7 @@ def test_curves_that_cannot_be_read_again_are_no_reason_to_fail(found, folder, m
 
 
 def test_figures_without_finite_values_are_left_out():
-    pytest.importorskip("vl_convert")
+    needs("plots")
     nothing = section(row(final=(float("nan"), 0.0)))
     assert Reader(html(hand_made(nothing), load=None)).documents == {}
 
@@ -371,7 +372,7 @@ def test_the_same_reproduction_gives_the_same_bytes(found):
 
 def test_studies_too_short_for_a_ladder_have_none(tmp_path, monkeypatch):
     """Eight configurations on four workers: the study ends when the last has just begun."""
-    pytest.importorskip("vl_convert")
+    needs("plots")
     write_curves(tmp_path, "short", rows=8)
     monkeypatch.setenv(catalog.VARIABLE, str(tmp_path))
     monkeypatch.setattr(catalog, "PACKAGED", tmp_path / "nothing")
@@ -385,7 +386,7 @@ def test_studies_too_short_for_a_ladder_have_none(tmp_path, monkeypatch):
 @pytest.mark.slow
 @needs_browser
 def test_a_browser_draws_every_figure_from_the_file(found, tmp_path):
-    pytest.importorskip("vl_convert")
+    needs("plots")
     text = html(found)
     number = len(Reader(text).documents)
     assert number >= 14

@@ -176,6 +176,15 @@ def test_with_nearest_configurations_come_from_the_space(folder):
 # -- what goes wrong ----------------------------------------------------------------------------
 
 
+@pytest.fixture
+def _no_process_is_left():
+    """Of those that the test starts; fixtures of other folders may keep some for the session."""
+    before = set(multiprocessing.active_children())
+    yield
+    assert set(multiprocessing.active_children()) <= before
+
+
+@pytest.mark.usefixtures("_no_process_is_left")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_damaged_benchmark_is_named(folder, processes):
     write_tiny(folder, "good")
@@ -183,24 +192,23 @@ def test_a_damaged_benchmark_is_named(folder, processes):
     (folder / "poor.npz").write_bytes(b"not a zip file")
     with pytest.raises(RungwiseError, match="benchmark poor: "):
         reproduce(["table1"], settings=SMALL, processes=processes)
-    assert not multiprocessing.active_children()
 
 
+@pytest.mark.usefixtures("_no_process_is_left")
 def test_a_process_that_dies_is_told(folder):
     write_tiny(folder)
     _, chunks = planned(("table1",))
     with pytest.raises(RungwiseError, match="fewer --processes"):
         run(chunks, load=fatal_load, processes=2)
-    assert not multiprocessing.active_children()
 
 
+@pytest.mark.usefixtures("_no_process_is_left")
 def test_an_interrupt_ends_all_processes(curves):
     def interrupt(done, total):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         reproduce(["table1"], settings=SMALL, processes=2, progress=interrupt)
-    assert not multiprocessing.active_children()
 
 
 def test_the_number_of_processes_is_checked(folder):
