@@ -67,8 +67,10 @@ def small_gp():
     return GP(startup=4, fit_points=16, points=40, candidates=40)
 
 
+@pytest.mark.slow
 class TestGP(SearcherConformance):
     import_path = "test_searchers:small_gp"
+    looks = 14  # ten of a model
 
     @pytest.fixture(autouse=True)
     def _needs_botorch(self):
@@ -212,6 +214,7 @@ def bowl(config):
     return (config["x"] - 0.3) ** 2 + (math.log10(config["y"]) + 2) ** 2
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("make", [KDE, lambda: GP(candidates=200)], ids=["KDE", "GP"])
 def test_models_find_a_bowl_faster_than_chance(make):

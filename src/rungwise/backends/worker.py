@@ -225,7 +225,11 @@ class JobUnwinder:
 
 
 def raise_in_thread(thread: int, kind: type[BaseException]) -> None:
-    """Raise an exception in another thread, as soon as that runs Python code."""
+    """Raise an exception in another thread, as soon as that runs Python code.
+
+    Until then, Python 3.11 lets every thread that has a trace function (a debugger, coverage) spin
+    at its next call of a function; other versions do not.
+    """
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
 
 
