@@ -104,6 +104,7 @@ def test_pruning_leaves_what_is_not_a_checkpoint(folder):
     assert names == theirs | {"at-3-job-0-2"}
 
 
+@pytest.mark.proc
 @pytest.mark.parametrize("durable", [False, True])
 def test_a_durable_store_waits_for_the_disk_before_and_after_the_commit(
     tmp_path, monkeypatch, durable

@@ -53,6 +53,7 @@ def test_an_interrupt_meanwhile_is_heard_afterwards():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.proc
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.3])
 def test_an_interrupt_of_a_whole_group_is_one_line(tmp_path, delay):
     command = [sys.executable, "-m", "rungwise", "reproduce", "--processes", "2", "--out", tmp_path]

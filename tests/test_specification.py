@@ -283,3 +283,9 @@ def test_a_mapping_has_no_file_to_name():
         read_space({3: [1]})
     with pytest.raises(InvalidArgumentError, match="must be a mapping"):
         read_space(3)
+
+
+@pytest.mark.parametrize("number", ["0x" + "f" * 5000, "0o" + "7" * 5000, "9" * 5000])
+def test_numbers_of_thousands_of_digits_are_refused(number):
+    with pytest.raises(InvalidArgumentError, match="too many digits"):
+        files.parse(f"a: {number}".encode(), "x.yaml")

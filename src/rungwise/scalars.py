@@ -14,6 +14,9 @@ _WORDS: Mapping[str, bool | None] = {
 _INT = re.compile(r"[-+]?[0-9]+")
 _OTHER_INT = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+MOST_DIGITS = 1000
+"""Python itself limits decimal numbers when it reads them, others only when it writes them."""
+
 _NOT_FINITE = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
@@ -28,6 +31,8 @@ def scalar(text: str) -> Any:
     if _INT.fullmatch(text):
         return int(text)
     if _OTHER_INT.fullmatch(text):
+        if len(text) > MOST_DIGITS:
+            raise ValueError("the number has too many digits")
         return int(text, 0)
     if _FLOAT.fullmatch(text):
         return float(text)

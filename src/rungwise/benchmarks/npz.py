@@ -70,7 +70,7 @@ def read_file(path: Path, limit: int) -> bytes:
     try:
         status = path.stat()
         if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):  # they may never end
-            raise TableError(str(path), Words("a device or pipe"), "it must be a file")
+            raise TableError(str(path), Words("a device or pipe"), "it must be a regular file")
         if status.st_size > limit:
             found = Words(f"a file of {status.st_size:,} bytes")
             raise TableError(str(path), found, f"at most {limit:,} are read")
@@ -89,7 +89,7 @@ def _check_members(members: list[zipfile.ZipInfo]) -> None:
     if len({member.filename.removesuffix(".npy") for member in members}) < len(members):
         raise ValueError("two arrays have one name")
     if any(member.compress_type not in _COMPRESSED for member in members):
-        raise ValueError("it is compressed in another way than stored or deflated")
+        raise ValueError("its members must be stored or deflated, not compressed otherwise")
 
 
 def _read_array(
@@ -105,8 +105,10 @@ def _read_array(
         size = member.file_size - file.tell()
     if dtype.kind not in ("biufU" if foreign else "biuf") or (fortran and not foreign):
         raise ValueError(f"{name} is an array of {dtype}")
-    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size:
-        raise ValueError(f"{name} is an array that says {shape} and has {size} bytes")
+    # An array of nothing may declare any shape, and whoever goes through it would never end.
+    endless = dtype.itemsize == 0 or max(shape, default=0) > LIMIT
+    if endless or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size:
+        raise ValueError(f"{name} declares the shape {shape} of {dtype}, but has {size} bytes")
     with archive.open(member) as file:
         array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
     return array

@@ -3,7 +3,10 @@
 import bz2
 import json
 import os
+import subprocess
+import sys
 import tarfile
+import time
 import tracemalloc
 import zipfile
 
@@ -19,7 +22,7 @@ from source_stories import (
     tar_of,
 )
 
-from rungwise.benchmarks import store
+from rungwise.benchmarks import npz, store
 from rungwise.errors import TableError
 from rungwise.lab.sources import convert, limited_processes, pd1, streams
 
@@ -36,7 +39,7 @@ def refused(source, tmp_path, *words):
 
 # -- pickles -----------------------------------------------------------------------------------
 
-ENDED = "ended the process reading it"
+ENDED = "the reading process ended"
 MEMORY = "at most 512 MiB of memory"
 ELSE = "a pickle of something else"
 PRIME = 2**61 - 1  # whole numbers are hashed modulo this
@@ -71,6 +74,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.proc  # limits of memory
 @pytest.mark.parametrize("what", BOMBS)
 def test_bombs_are_refused_by_name(tmp_path, nats_folder, what):
     content, words = BOMBS[what]
@@ -113,7 +117,7 @@ def test_time_is_counted_for_each_file(nats_folder, monkeypatch, fresh_processes
     monkeypatch.setattr(limited_processes, "LIMITS", limits)
     tasks = [(str(number), 0.12) for number in range(4)]
     assert list(limited_processes.map_limited(spend, tasks, 1)) == [0.12] * 4
-    with pytest.raises(TableError, match=f"5 is a file that {ENDED}"):
+    with pytest.raises(TableError, match=f"^5 is unreadable, .*{ENDED}"):
         list(limited_processes.map_limited(spend, [*tasks, ("5", 9.0), ("6", 0.01)], 2))
 
 
@@ -281,3 +285,57 @@ def test_arrays_of_other_kinds_are_refused_by_name(tmp_path, more):
 def test_pipes_and_devices_are_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     refused(tmp_path / "pipe", tmp_path, "a device or pipe")
+
+
+# -- processes ---------------------------------------------------------------------------------
+
+
+def end_process(name, content):
+    if content:
+        os._exit(1)
+    return name
+
+
+def slow_tasks(count, deadly):
+    """Tasks that come so slowly that a process has ended before the last is handed over."""
+    for number in range(count):
+        time.sleep(0.1)
+        yield f"file {number}", number == deadly
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_file_that_ended_a_process_is_named_at_once(workers, fresh_processes):
+    answers = limited_processes.map_limited(end_process, slow_tasks(12, 3), workers)
+    with pytest.raises(TableError, match=r"^file 3 is unreadable, but .* damaged: download it"):
+        list(answers)
+
+
+def test_a_script_without_a_guard_is_not_blamed_on_a_file(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from rungwise.lab.sources import limited_processes\n"
+        "def length(name, content): return len(name)\n"
+        "print(list(limited_processes.map_limited(length, [('a', 0)], 1)))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert ran.returncode != 0
+    assert 'put the call under if __name__ == "__main__"' in ran.stderr.splitlines()[-1]
+
+
+# -- arrays ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"), [("<U0", (10**12,)), ("<f4", (0, 10**12)), ("|S0", (10**12,))]
+)
+def test_an_array_of_nothing_may_not_be_endless(tmp_path, dtype, shape):
+    header = repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
+    header += b" " * (53 - len(header) % 64 + 64) + b"\n"
+    npy = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    path = tmp_path / "curves.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("names.npy", npy)
+    with pytest.raises(TableError, match=r"declares the shape|is an array of"):
+        npz.unpack_arrays(path, path.read_bytes(), foreign=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rungwise import process_pools
-from rungwise.errors import TableError, Words
+from rungwise.errors import TableError, Words, WorkerStartError
 
 T = TypeVar("T")
 
@@ -58,21 +58,36 @@ def map_limited(
 
     Raises:
         TableError: that of the function; or the file needs more than the limits.
+        WorkerStartError: the processes cannot start.
     """
     waiting: deque[tuple[str, Future[T | TableError]]] = deque()
     with start_executors(workers, LIMITS) as executors:
         for executor, (name, content) in zip(cycle(executors), tasks, strict=False):
-            waiting.append((name, executor.submit(_call, function, name, content, LIMITS)))
+            waiting.append((name, _submit(executor, _call, function, name, content, LIMITS)))
             if len(waiting) == AHEAD * workers:
                 yield _take_answer(*waiting.popleft())
         while waiting:
             yield _take_answer(*waiting.popleft())
 
 
+def _submit(executor: Executor, function: Callable[..., T], *arguments: Any) -> Future[T]:
+    """The answer to come, which is an error if the process has ended already.
+
+    An earlier file without an answer has ended it then, and its answer is taken before this one.
+    """
+    try:
+        return executor.submit(function, *arguments)
+    except BrokenProcessPool as error:
+        future: Future[T] = Future()
+        future.set_exception(error)
+        return future
+
+
 @contextmanager
 def start_executors(workers: int, limits: Limits) -> Iterator[list[Executor]]:
     """Processes with limits; they end with the block."""
     executors: list[Executor] = []
+    started: list[Future[int]] = []
     try:
         with process_pools.ignoring_interrupts():
             for _ in range(workers):
@@ -84,11 +99,24 @@ def start_executors(workers: int, limits: Limits) -> Iterator[list[Executor]]:
                         initargs=(limits.memory,),
                     )
                 )
-                executors[-1].submit(int)  # starts the process here, without Ctrl-C
+                started.append(executors[-1].submit(int))  # here, without Ctrl-C
+        _await_start(started)
         yield executors
     finally:
         for executor in executors:
             executor.shutdown(cancel_futures=True)
+
+
+def _await_start(started: Iterable[Future[int]]) -> None:
+    try:
+        for one in started:
+            one.result()
+    except BrokenProcessPool as error:
+        said = (
+            "the processes that read files ended at once. In a script, put the call under "
+            'if __name__ == "__main__": each process imports the script again'
+        )
+        raise WorkerStartError(said) from error
 
 
 def _take_answer(name: str, future: Future[T | TableError]) -> T:
@@ -96,10 +124,11 @@ def _take_answer(name: str, future: Future[T | TableError]) -> T:
         answer = future.result()
     except BrokenProcessPool as error:
         rule = (
-            f"reading it must take at most {LIMITS.seconds:g} seconds of processor time, and not "
-            "crash: get it again (if another program ended the process, try again)"
+            f"it must be readable, in at most {LIMITS.seconds:g} seconds of processor time: the "
+            f"reading process ended. The file is probably damaged: download it again. If another "
+            f"program ended the process, try again"
         )
-        raise TableError(name, Words("a file that ended the process reading it"), rule) from error
+        raise TableError(name, Words("unreadable"), rule) from error
     if isinstance(answer, TableError):
         raise answer
     return answer

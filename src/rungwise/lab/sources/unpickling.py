@@ -70,9 +70,9 @@ def _load(stream: Readable, limit: int) -> Any:
     file = io.BytesIO(content)
     found = RestrictedUnpickler(file).load()
     if file.read(1):
-        raise _Refused("a pickle with something behind its end", "it must be one pickle")
+        raise _Refused("a pickle followed by extra data", "it must be one pickle")
     if isinstance(found, (_StandIn, _Dtype)):
-        raise _Refused("a pickle of a name", "what it holds must be data")
+        raise _Refused("a pickle of a function", "it must hold data")
     return found
 
 
