@@ -89,7 +89,7 @@ class _PlainValues:
         return parameters
 
 
-def _show_no_type(ctx: Any) -> None:  # noqa: ARG001 - the form of typer's method
+def _show_no_type(ctx: Any) -> None:
     """The word for an argument says what it is."""
 
 
