@@ -42,6 +42,26 @@ def test_help_teaches():
     assert "--ranking" in rungwise("simulate", "--help").stdout
 
 
+@pytest.mark.parametrize(
+    ("arguments", "same"),
+    [
+        (["-h"], ["--help"]),
+        (["help"], ["--help"]),
+        (["export", "-h"], ["export", "--help"]),
+        (["help", "benchmark", "info"], ["benchmark", "info", "--help"]),
+    ],
+)
+def test_help_has_short_forms(arguments, same):
+    assert rungwise(*arguments).stdout == rungwise(*same).stdout
+
+
+@pytest.mark.parametrize("command", ["tune", "simulate", "demo", "reproduce", "list", "delete"])
+def test_values_are_words_in_capitals(command):
+    text = rungwise(command, "--help").stdout
+    for shown in ("<int", "<str", "<path", "<float", "<list", "<bool"):
+        assert shown not in text
+
+
 def test_the_simulated_demo_compares_and_says_what_was_saved():
     out = rungwise("demo", "--simulated", "--trials", 64, "--epochs", 81, "--runs", 2)
     for words in ("PASHA", "ASHA", "one epoch", "fewer epochs than ASHA", "The study ended"):

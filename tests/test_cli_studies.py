@@ -545,7 +545,11 @@ def test_a_goal_in_the_study_file_stays(folder):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["tune", "train.py"], "give the search space"),
+        (["tune", "train.py"], "--space is missing: give the search space as a file"),
+        (["tune", "nothing.py"], "'nothing.py', but there is no such file"),
+        (["show", "."], "study is '.', but it is a folder"),
+        (["delete", "nothing.db"], "study is 'nothing.db', but there is no such file"),
+        (["simulate", "nothing.npz"], "path is 'nothing.npz', but there is no such file"),
         (["tune", "nothing.py", "--space", "space.yaml"], "no such file"),
         (["tune", "train.py:nothing", "--space", "space.yaml"], "no 'nothing' in"),
         ([*TUNE[:4], "--metric", "speed"], "minimised ('min') or maximised ('max')"),
@@ -558,7 +562,7 @@ def test_a_goal_in_the_study_file_stays(folder):
         ([*TUNE, "--metric", "not a name"], "must be a name"),
         (["resume", "nothing.db"], "there is no such file"),
         (["show", "train.py"], "cannot be used"),
-        (["export", "nothing.db"], "there is no such file"),
+        (["export", "nothing.db"], "study is 'nothing.db', but there is no such file"),
         (["retrain", "nothing.db"], "there is no such file"),
     ],
 )

@@ -197,8 +197,8 @@ def test_a_saving_says_where_it_comes_from():
     assert str(found) == "9 spent; random search would have spent 81, 9.00 times as much"
     assert found.how == (
         "random search up to resource 9 was simulated on this study's own curves with 2 workers; "
-        "for 9 of the 9 values it needed, the trial had not been trained that far, so its last "
-        "reported value was used."
+        "9 of 9 values are estimated: the trial was not trained that far, so its last value was "
+        "used."
     )
 
 

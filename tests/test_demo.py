@@ -55,7 +55,7 @@ def test_it_ends_with_all_that_matters(kept):
     path, done = kept
     plain = re.sub(r"\s+", " ", done.stdout)
     held = rw.load(path)
-    assert f"validation {held.best.value:.2%} right after {held.best.resource:g} epochs" in plain
+    assert f"validation {held.best.value:.2%} correct after {held.best.resource:g} epochs" in plain
     assert f"PASHA spent {held.resource_spent:g} epochs on 9 configurations" in plain
     for words in ("winner activation=", "The study ended", SENTENCE, "ASHA, run", "test "):
         assert words in plain

@@ -55,7 +55,10 @@ def test_an_engine_with_open_jobs_is_refused():
     """No slot of the backend has them: they would never end."""
     engine = Engine(study(20))
     engine.handle(JobRequested())
-    with pytest.raises(rw.InvalidArgumentError, match="its open jobs must be given up first"):
+    with pytest.raises(
+        rw.InvalidArgumentError,
+        match=r"engine\.open_jobs is .*, but they must be marked as lost first",
+    ):
         Driver(engine, Simulator(rw.power_laws(20, 9), workers=2, rows=range(20)))
 
 

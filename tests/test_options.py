@@ -105,7 +105,7 @@ def test_tune_has_a_flag_for_every_option_with_its_text(each):
     if each.flag:
         assert found[each.name].opts == [each.flag_name]
         assert found[each.name].help == describe(each)
-        assert found[each.name].help.lower().startswith(each.text.lower())
+        assert found[each.name].help.lower().startswith((each.flag_text or each.text).lower())
 
 
 def test_resume_has_a_flag_for_every_option_that_may_change():

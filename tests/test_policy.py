@@ -147,7 +147,7 @@ def test_a_worker_that_vanished_costs_no_retry(retries):
 
 def test_what_goes_wrong_after_a_job_was_told_to_leave_is_a_notice():
     kept = "failed after its last report, and the report is kept"
-    leaving = "failed while the study was leaving; its job will be issued again"
+    leaving = "failed while the study was stopping; its job will be issued again"
     for decision, kind, said in ((PAUSE, JobEnded, kept), (CONTINUE, JobLost, leaving)):
         scene = Scene()
         if decision is CONTINUE:

@@ -498,7 +498,7 @@ def test_a_full_disk_drops_the_checkpoint_with_a_notice(run, tmp_path, study, nu
         (folder / "model.bin").write_text("half")
         raise OSError(number, "full")
     (text,) = study.notices
-    assert "trial 7: no room on the disk for its checkpoint at 2" in text
+    assert "trial 7: the disk is full: the checkpoint at 2 was not saved" in text
     assert run.report(2, loss=0.5)
     assert standing(tmp_path) == [1]
     assert [resource for resource, _ in study.checkpoints] == [1]
@@ -513,7 +513,7 @@ def test_a_disk_too_full_for_a_folder_is_survived_too(run, tmp_path, study, monk
         patch.setattr(Path, method, full)
         save(run, 2)
     assert len(study.notices) == 1
-    assert "no room on the disk" in study.notices[0]
+    assert "the disk is full" in study.notices[0]
     assert names(tmp_path) == ["at-1-job-0-0"]
     assert run.report(2, loss=0.5)
     save(run, 3)

@@ -143,8 +143,8 @@ def saving(
     other = simulate_spending(engine, _make_recipe(scheduler, own, furthest), workers=workers)
     spent = float(engine.spent)
     missing = (
-        f"for {other.held:,} of the {other.reports:,} values it needed, the trial had not been "
-        "trained that far, so its last reported value was used."
+        f"{other.held:,} of {other.reports:,} values are estimated: the trial was not trained that "
+        "far, so its last value was used."
         if other.held
         else "all values it needed were reported in this study."
     )

@@ -55,8 +55,8 @@ class Driver:
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
         if engine.open_jobs:
-            rule = "its open jobs must be given up first (core.replay.lost_jobs): no slot has them"
-            raise InvalidArgumentError("engine", engine.open_jobs, rule)
+            rule = "they must be marked as lost first (core.replay.lost_jobs)"
+            raise InvalidArgumentError("engine.open_jobs", engine.open_jobs, rule)
         self._engine = engine
         self._backend = backend
         self._log = log

@@ -47,6 +47,10 @@ class Words(str):
         return str(self)
 
 
+MISSING = Words("missing")
+"""The value of an argument that was not given, although it must be."""
+
+
 class RungwiseError(Exception):
     """The base of every exception that rungwise raises on purpose."""
 
@@ -70,7 +74,7 @@ class InvalidArgumentError(RungwiseError, ValueError):
 
     Args:
         argument: the name of the argument, as the caller wrote it.
-        value: the offending value.
+        value: the offending value; :data:`MISSING` for none, with a rule that says what to give.
         rule: what the value must be.
     """
 
@@ -78,7 +82,8 @@ class InvalidArgumentError(RungwiseError, ValueError):
         self.argument = argument
         self.value = value
         self.rule = rule
-        super().__init__(f"{argument} is {_short(value)}, but {rule}.")
+        joint = ":" if value is MISSING else ", but"
+        super().__init__(f"{argument} is {_short(value)}{joint} {rule}.")
 
 
 class SpaceError(InvalidArgumentError):

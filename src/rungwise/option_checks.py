@@ -13,7 +13,7 @@ from rungwise.backends.base import BackendRecipe
 from rungwise.checkpoints import parse_bytes
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import MISSING, InvalidArgumentError
 from rungwise.registry import BACKENDS, DISPLAYS, SCHEDULERS, SEARCHERS
 from rungwise.validation import must_be, one_of
 
@@ -30,7 +30,7 @@ def check_goal(name: str, value: Any) -> str:
     """``"min"`` or ``"max"``."""
     if value is None:
         rule = "say whether the metric is to be minimised ('min') or maximised ('max')"
-        raise InvalidArgumentError(name, None, rule)
+        raise InvalidArgumentError(name, MISSING, rule)
     return str(one_of(name, value, ("min", "max")))
 
 
@@ -100,6 +100,6 @@ def check_folder(name: str, value: Any) -> str:
     if not isinstance(folder, str) or not folder:
         raise InvalidArgumentError(name, value, "it must be the name of a folder")
     if "://" in folder:
-        rule = "it must be a folder, on a disk that all workers share: no addresses are known yet"
+        rule = "it must be a folder, on a disk that all workers share: URLs are not supported yet"
         raise InvalidArgumentError(name, value, rule)
     return folder

@@ -33,6 +33,7 @@ class Option:
         name: the keyword of Python and the key of study files.
         default: its default; :data:`REQUIRED` where it has none.
         text: what it means, in plain English, for every place that lists options.
+        flag_text: what the help of the command line says instead of it, where that differs.
         check: ``check(name, value)``, see above.
         kind: how the command line reads it: ``int``, ``float`` or ``str``.
         words: what it may be instead of a number, or all it may be if ``kind`` is ``str``.
@@ -48,6 +49,7 @@ class Option:
     name: str = ""
     default: Any = None
     text: str
+    flag_text: str | None = None
     check: Check
     kind: type = str
     words: tuple[str, ...] = ()

@@ -264,7 +264,7 @@ class Policy:
             if work.settled:
                 what = "failed after its last report, and the report is kept"
             else:
-                what = "failed while the study was leaving; its job will be issued again"
+                what = "failed while the study was stopping; its job will be issued again"
             self._on_notice(f"trial {job.trial} {what}: {reason}")
             return JobEnded(job.id, now) if work.settled else JobLost(job.id, now)
         trace = make_legible(message.trace, TRACE)

@@ -213,8 +213,8 @@ class Run:
             if not means_full_disk(error, self.folder):
                 raise
             self._channel.notice(
-                f"trial {self.trial}: no room on the disk for its checkpoint at {resource:g} "
-                f"({type(error).__name__}: {error}); training continues without this checkpoint"
+                f"trial {self.trial}: the disk is full: the checkpoint at {resource:g} was not "
+                f"saved ({type(error).__name__}: {error}); training continues"
             )
             if not begun:  # the block still runs, and needs a folder to write to
                 with tempfile.TemporaryDirectory(prefix="rungwise-") as spare:

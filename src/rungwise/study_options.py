@@ -54,13 +54,15 @@ class SearchOptions:
 
     metric: str = option(
         REQUIRED,
-        text="name under which run.report gets the quantity to optimise.",
+        text="name of the metric passed to run.report.",
         check=check_metric,
     )
     goal: Literal["min", "max"] = option(
         REQUIRED,
         text='whether the metric is minimised ("min") or maximised ("max"). The command line and '
-        "study files know it for well-known metrics, such as accuracy and test_loss.",
+        "study files infer it for well-known metrics such as accuracy.",
+        flag_text='whether the metric is minimised ("min") or maximised ("max"). Inferred for '
+        "well-known metrics such as accuracy.",
         check=check_goal,
         words=("min", "max"),
     )
@@ -224,8 +226,11 @@ class RunOptions:
     backend: Any = option(
         None,
         text="where trials are trained: a backend such as rungwise.Local(workers=4), or its name; "
-        "worker processes on this machine by default. The options workers, gpus_per_worker and "
-        "preload are the short form of giving them to it.",
+        "worker processes on this machine by default. For these, workers, gpus_per_worker and "
+        "preload set the options directly.",
+        flag_text="where trials are trained: the name of a backend, also with options, such as "
+        "local:workers=4; worker processes on this machine by default. --workers, "
+        "--gpus-per-worker and --preload set its options directly.",
         check=check_backend,
         family="backend",
     )
@@ -339,6 +344,7 @@ class OutputOptions:
         None,
         text="file that keeps the study. Without one, Python keeps the study as long as its "
         "result; the command line takes NAME.db in the current folder.",
+        flag_text="file that keeps the study. Default: NAME.db in the current folder.",
         check=check_nothing,
         metavar="FILE",
     )

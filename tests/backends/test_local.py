@@ -446,7 +446,9 @@ def test_workers_that_die_while_they_load_are_given_up(crew, tmp_path, monkeypat
     (tmp_path / "deadly_module.py").write_text("import os; print('bye', flush=True); os._exit(9)")
     monkeypatch.syspath_prepend(tmp_path)
     crew = crew(do, preload=["deadly_module"])
-    with pytest.raises(WorkerStartError, match=r"3 died in a row .*exited with 9") as refused:
+    with pytest.raises(
+        WorkerStartError, match=r"3 worker processes in a row ended while starting .*exited with 9"
+    ) as refused:
         crew.next()
     assert "bye" in refused.value.trace
 

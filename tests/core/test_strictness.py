@@ -141,9 +141,9 @@ def test_the_log_holds_its_study():
     again = MemoryLog.from_lines(log.to_lines())
     assert again.study == log.study
     assert rw.replay(again).reports == result.reports
-    with pytest.raises(InvalidArgumentError, match="holds a study already"):
+    with pytest.raises(InvalidArgumentError, match="it already contains a study"):
         rw.simulate(rw.power_laws(20, 9), rw.PASHA(), trials=20, log=log)
-    with pytest.raises(InvalidArgumentError, match="no study has been begun"):
+    with pytest.raises(InvalidArgumentError, match="it contains no study"):
         rw.replay(MemoryLog())
 
 

@@ -42,7 +42,7 @@ def test_no_room_for_checkpoints(scene, disk):
     engine = scene.assert_sound()
     assert len(engine.trials) == 9
     assert not rw.load(scene.study).failures
-    assert "no room on the disk for its checkpoint" in scene.notices()
+    assert "the disk is full: the checkpoint at" in scene.notices()
     scene.assert_left_alone()
 
 

@@ -173,7 +173,7 @@ def test_equal_to_the_bar_is_good_enough_and_worse_is_not(value, promoted):
     recipe = rw.Rush(rw.ASHA(max_resource=2, eta=2), priors=1)
     result = rw.simulate(table, recipe, trials=range(4), workers=1)
     assert [row for row, start, _ in result.jobs if start] == ([0, 1] if promoted else [0])
-    free = "; no configuration was stopped by the bar of the prior configurations."
+    free = "; no configuration was stopped by comparison with the prior configurations."
     held = (
         "; 1 configuration was not trained further, at levels up to 1, because the prior "
         "configuration had been better"

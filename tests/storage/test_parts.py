@@ -183,11 +183,11 @@ def test_a_reader_sees_a_retraining_that_begins_after_it_has_opened_the_file(pat
 def test_a_retraining_needs_a_study_that_was_begun(path):
     """A log without a study has no parts: the first that is begun is its own."""
     with SqliteLog(path) as log:
-        with pytest.raises(InvalidArgumentError, match="no study has been begun"):
+        with pytest.raises(InvalidArgumentError, match="it contains no study"):
             log.read_study(1)
         assert log.begin_part(STUDY) == 0
         assert log.begin_part(FIRST) == 1
-        with pytest.raises(InvalidArgumentError, match="holds a study already"):
+        with pytest.raises(InvalidArgumentError, match="it already contains a study"):
             log.begin(STUDY)
         assert (log.study, log.read_study(1)) == (STUDY, FIRST)
 

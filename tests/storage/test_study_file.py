@@ -64,7 +64,10 @@ def test_a_fresh_file_holds_no_study(path):
 
 
 def test_a_second_study_is_refused_and_leaves_the_first(path):
-    with begun(path) as file, pytest.raises(InvalidArgumentError, match="holds a study already"):
+    with (
+        begun(path) as file,
+        pytest.raises(InvalidArgumentError, match="it already contains a study"),
+    ):
         file.begin_with(STUDY, replace(ABOUT, metric="other"))
     with StudyFile(path) as file:
         assert file.about == ABOUT

@@ -134,7 +134,7 @@ def test_what_is_no_study_to_learn_from(tmp_path):
     with pytest.raises(InvalidArgumentError, match=r"no\.db.*there is no such file"):
         rw.leaders(tmp_path / "no.db", SPACE)
     StudyFile(tmp_path / "empty.db").close()
-    with pytest.raises(InvalidArgumentError, match="no study has been begun in it"):
+    with pytest.raises(InvalidArgumentError, match="it contains no study"):
         rw.leaders(tmp_path / "empty.db", SPACE)
     (tmp_path / "diary.txt").write_text("a long day, and not a single log was written by anybody")
     with pytest.raises(rw.CorruptLogError, match=r"diary\.txt"):

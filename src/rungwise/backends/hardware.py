@@ -88,7 +88,7 @@ def _share(given: Any, devices: Sequence[str]) -> float | None:
         return None
     share = real("gpus_per_worker", given, at_least=0)
     if share > 1 and not share.is_integer():
-        rule = "it must be a whole number, or a fraction below 1 to share a device"
+        rule = "it must be a whole number, or a fraction below 1 (several workers share one GPU)"
         raise InvalidArgumentError("gpus_per_worker", given, rule)
     if share > len(devices):
         raise InvalidArgumentError("gpus_per_worker", given, _too_few(devices))

@@ -356,7 +356,8 @@ class WorkerBackend:
         if not worker.ready:
             self._failed_starts += 1
             if self._failed_starts >= FAILED_STARTS * self._size:
-                said = f"{self._failed_starts} died in a row ({ending.how})"
+                n = self._failed_starts
+                said = f"{n} worker processes in a row ended while starting ({ending.how})"
                 raise WorkerStartError(said, worker.tail.decode(errors="replace"))
         elif not worker.accepted:
             before = self._idle_deaths[worker.number]

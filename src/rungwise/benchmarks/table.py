@@ -208,7 +208,7 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
                 raise TableError("path", str(path), "it must be an .npz file with named arrays")
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
-        raise TableError("path", str(path), "the file must exist") from None
+        raise TableError("path", str(path), "there is no such file") from None
     except (OSError, ValueError, EOFError, BadZipFile) as error:
         if isinstance(error, TableError):
             raise

@@ -13,6 +13,8 @@ ResultAsJson = Annotated[bool, typer.Option("--json", help="Print one line of JS
 Function = Annotated[
     str | None,
     typer.Option(
-        "--train", help="The training function or script, if the study file does not name it."
+        "--train",
+        metavar="TARGET",
+        help="The training function or script, if the study file does not name it.",
     ),
 ]

@@ -25,14 +25,19 @@ Source = Annotated[
 ]
 Name = Annotated[str, typer.Argument(help="nasbench201, pd1 or lcbench.")]
 Into = Annotated[
-    Path | None, typer.Option(help="The folder to write to; the data folder by default.")
+    Path | None,
+    typer.Option(metavar="FOLDER", help="The folder to write to; the data folder by default."),
 ]
 Downloads = Annotated[
     Path | None,
-    typer.Option(help="The folder for the download; a folder in the data folder by default."),
+    typer.Option(
+        metavar="FOLDER",
+        help="The folder for the download; a folder in the data folder by default.",
+    ),
 ]
 Workers = Annotated[
-    int, typer.Option(help="Number of processes that read a folder of files.", min=1)
+    int,
+    typer.Option(help="Number of processes that read the files of a folder or tar file.", min=1),
 ]
 
 

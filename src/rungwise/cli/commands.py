@@ -69,22 +69,43 @@ COMMANDS = {
 """In the order of the help."""
 
 
-class _PlainFlags:
-    """A command or group whose flags do not look as if they expected a value."""
+_METAVARS = {"int": "INTEGER", "float": "NUMBER", "str": "TEXT", "text": "TEXT", "path": "FILE"}
+"""What the help calls values, by the beginning of what typer calls their type."""
+
+
+class _PlainValues:
+    """A command or group whose help shows values as capital words, and flags without one."""
 
     def get_params(self, ctx: Any) -> Any:
         parameters = super().get_params(ctx)  # type: ignore[misc]
         for parameter in parameters:
-            if getattr(parameter, "is_flag", False) and not parameter.metavar:
-                parameter.metavar = ""  # recent typer would show <bool>
+            if parameter.param_type_name == "argument":
+                parameter.metavar = parameter.metavar or parameter.name.upper()
+                parameter.display_type_rich = _show_no_type  # recent typer would show <path>
+            elif getattr(parameter, "is_flag", False):
+                parameter.metavar = parameter.metavar or ""  # recent typer would show <bool>
+            elif parameter.metavar is None:
+                parameter.metavar = _name_value(parameter, ctx)
         return parameters
 
 
-class Command(_PlainFlags, TyperCommand):
+def _show_no_type(ctx: Any) -> None:
+    """The word for an argument says what it is."""
+
+
+def _name_value(parameter: Any, ctx: Any) -> str | None:
+    """What stands for the value of an option; None to leave that to typer."""
+    recent = hasattr(parameter, "display_type")
+    kind = parameter.display_type(ctx) if recent else parameter.type.name
+    kind = str(kind).lower().removeprefix("<").removeprefix("list[")
+    return next((word for start, word in _METAVARS.items() if kind.startswith(start)), None)
+
+
+class Command(_PlainValues, TyperCommand):
     """A command."""
 
 
-class Group(_PlainFlags, TyperGroup):
+class Group(_PlainValues, TyperGroup):
     """A group of commands, listed in the order in which they are written."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
@@ -98,6 +119,11 @@ class LazyGroup(Group):
         super().__init__(**attributes)
         for name, entry in COMMANDS.items():
             self.add_command(TyperCommand(name, help=entry.help), name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, found, rest = super().resolve_command(ctx, args)
@@ -124,7 +150,11 @@ def load_command(name: str) -> Any:
 def make_app(**options: Any) -> typer.Typer:
     """A Typer application with the settings that all of ours share."""
     return typer.Typer(
-        rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False, **options
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+        **options,
     )
 
 

@@ -16,7 +16,7 @@ from rungwise.cli.console import INTERRUPTED, out, progress
 from rungwise.core.scheduler import Recipe
 from rungwise.counterfactual import Saving
 from rungwise.errors import InvalidArgumentError, StudyInterrupted
-from rungwise.formatting import format_config
+from rungwise.formatting import format_config, format_runtime
 from rungwise.schedulers import ASHA, PASHA
 from rungwise.tuning.api import tune
 from rungwise.tuning.result import TuningResult
@@ -112,10 +112,10 @@ def demo(
 ) -> None:
     r"""Tune a small neural network on scikit-learn's handwritten digits.
 
-    It shows the best configuration, why the study ended, how many epochs it trained and how many
-    ASHA would have trained, and the accuracy of the best configuration after full training, on
-    test images. Then PASHA and ASHA search recorded architectures (`fashion-nas`) in a second.
-    It needs scikit-learn: pip install 'rungwise\[demo]'.
+    It shows the best configuration, why the study ended, how many epochs it trained and how
+    many epochs ASHA would have trained, and the accuracy of the best configuration after full
+    training, on test images. Then PASHA and ASHA search recorded architectures (`fashion-nas`)
+    in a second. It needs scikit-learn: pip install 'rungwise\[demo]'.
     """
     sizes = {"trials": trials, "epochs": epochs, "workers": workers}
     of_curves = {"runs": runs, "noise": noise}
@@ -211,7 +211,7 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
     return {
         "max_epochs": outcome.epochs,
         "study": None if outcome.kept is None else str(outcome.kept),
-        "pasha": _of(outcome.result),
+        "pasha": _describe_study(outcome.result),
         "asha_simulated": {
             "epochs": saving.other,
             "ratio": saving.ratio,
@@ -219,7 +219,7 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
             "reports": saving.reports,
             "how": saving.how,
         },
-        "asha_run": None if outcome.asha is None else _of(outcome.asha),
+        "asha_run": None if outcome.asha is None else _describe_study(outcome.asha),
         "retrained": {
             "epochs": retrained.resource,
             "accuracy": retrained.value,
@@ -229,7 +229,7 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _of(result: TuningResult) -> dict[str, Any]:
+def _describe_study(result: TuningResult) -> dict[str, Any]:
     best = result.best
     return {
         "trials": result.trials,
@@ -252,10 +252,11 @@ def _print_outcome(outcome: Outcome) -> None:
     best = result.best
     lines = {
         "winner": format_config(best.config),
-        "validation": f"{best.value:.2%} right after {best.resource:g} epochs (trial {best.trial})",
+        "validation": f"{best.value:.2%} correct after {best.resource:g} epochs "
+        f"(trial {best.trial})",
         "stopped": result.why,
         "PASHA spent": f"{result.resource_spent:,g} epochs on {result.trials} configurations, none "
-        f"more than {result.max_resource:g}, in {result.seconds:.1f} s",
+        f"more than {result.max_resource:g}, in {format_runtime(result.seconds)}",
         "ASHA, simulated": f"{saving.other:,g} epochs, {saving.ratio:.2f} times as many. "
         f"{saving.how}",
     }
@@ -263,14 +264,13 @@ def _print_outcome(outcome: Outcome) -> None:
         asha = outcome.asha
         times = asha.resource_spent / result.resource_spent
         lines["ASHA, run"] = (
-            f"{asha.resource_spent:,g} epochs, {times:.2f} times as many, in {asha.seconds:.1f} s; "
-            f"its winner: {asha.best.value:.2%} after {asha.best.resource:g} epochs "
-            f"(trial {asha.best.trial})"
+            f"{asha.resource_spent:,g} epochs, {times:.2f} times as many, in "
+            f"{format_runtime(asha.seconds)}; its winner: {asha.best.value:.2%} "
+            f"after {asha.best.resource:g} epochs (trial {asha.best.trial})"
         )
     lines["test"] = (
-        f"{retrained.metrics['test_accuracy']:.2%} right: the winner, trained from scratch for "
-        f"{retrained.resource:g} epochs (validation {retrained.value:.2%}), on images that "
-        f"were not used to choose it"
+        f"{retrained.metrics['test_accuracy']:.2%} correct on test images: the winner, trained "
+        f"from scratch for {retrained.resource:g} epochs (validation {retrained.value:.2%})"
     )
     if outcome.kept is not None:
         lines["kept in"] = str(outcome.kept)

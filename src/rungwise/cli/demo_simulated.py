@@ -113,7 +113,7 @@ def _table(lines: list[Line], console: Console, title: str) -> Grid:
 def _saved(lines: list[Line]) -> str:
     pasha, asha, one = lines
     return (
-        f"PASHA trained {asha.epochs / pasha.epochs:.1f}× fewer epochs than ASHA and was done "
-        f"{asha.hours / pasha.hours:.1f}× sooner, with a winner whose error is "
+        f"PASHA trained {asha.epochs / pasha.epochs:.1f}× fewer epochs than ASHA and finished "
+        f"{asha.hours / pasha.hours:.1f}× faster, with a winner whose error is "
         f"{pasha.error:.4f} against {asha.error:.4f} (one epoch each: {one.error:.4f})."
     )

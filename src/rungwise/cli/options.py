@@ -57,15 +57,17 @@ def with_options(options: Iterable[Option]) -> Callable[[Command], Command]:
 
 def _annotate(each: Option) -> Any:
     kind: Any = str if each.words else each.kind
+    metavar = each.metavar or ("NAME" if each.family else None)
     declared: Any = typer.Option(
-        each.flag_name, help=describe(each), metavar=each.metavar, show_default=False
+        each.flag_name, help=describe(each), metavar=metavar, show_default=False
     )
     return Annotated[list[kind] | None if each.repeatable else kind | None, declared]
 
 
 def describe(each: Option) -> str:
     """The help of a flag: the text of the option, its names, and its default."""
-    parts = [each.text[0].upper() + each.text[1:]]
+    text = each.flag_text or each.text
+    parts = [text[0].upper() + text[1:]]
     if names := list_names(each):
         parts.append(f"Names: {', '.join(names)}.")
     if each.repeatable:

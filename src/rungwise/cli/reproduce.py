@@ -40,6 +40,7 @@ Benchmarks = Annotated[
     list[str] | None,
     typer.Option(
         "--benchmark",
+        metavar="NAME",
         help="An installed benchmark (`rungwise benchmark list`); may be repeated. All of them by "
         "default, LCBench's data sets only in the experiment lcbench.",
         show_default=False,
@@ -70,13 +71,14 @@ ProtocolName = Annotated[
     str | None,
     typer.Option(
         help="paper: as in the authors' code (end when the last configuration starts, promote by "
-        "quantile, check after every report); ours: the defaults of rungwise; or both.",
+        "quantile, check after every report); ours: rungwise's defaults; or both.",
         show_default="both; for bo, paper",
     ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
+        metavar="FOLDER",
         help="Write results.md, runs.csv (one line per study), summary.csv (one line per method) "
         "and report.html (its figures need the extra 'plots') to this folder.",
         show_default=False,

@@ -13,7 +13,7 @@ from rungwise.cli.console import out, progress
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import line
 from rungwise.cli.tune import choose_backend, interruptible, load_trainable
-from rungwise.formatting import format_value
+from rungwise.formatting import format_runtime, format_value
 from rungwise.options import list_options
 from rungwise.storage.study_file import StudyFile
 from rungwise.study_options import RunOptions
@@ -78,8 +78,9 @@ def retrain(
     console = out()
     metrics = summary.format_metrics(found.metrics)
     console.print(
-        f"Trial {found.trial}, trained from scratch to {found.resource:g} in {found.seconds:.1f} s:"
-        f" {line(result.metric)} = {format_value(found.value, 6)} {metrics}"
+        f"Trial {found.trial}, trained from scratch to {found.resource:g} in "
+        f"{format_runtime(found.seconds)}: {line(result.metric)} = "
+        f"{format_value(found.value, 6)} {metrics}"
     )
     if found.checkpoint is not None:
         console.print(f"checkpoint: {line(str(found.checkpoint))}", soft_wrap=True)

@@ -16,7 +16,7 @@ from rungwise.tuning.loading import load
 
 Top = Annotated[int, typer.Option(help="Number of trials in the leaderboard.", min=1)]
 TrialNumber = Annotated[
-    int | None, typer.Option(help="Show one trial in detail instead; its number.", min=0)
+    int | None, typer.Option(help="Show only the trial with this number, in detail.", min=0)
 ]
 
 

@@ -29,9 +29,12 @@ Workers = Annotated[int, typer.Option(help="Number of configurations trained at 
 Seed = Annotated[int, typer.Option(help="The same seed draws the same rows.")]
 Goal = Annotated[str | None, typer.Option(help="min or max; overrides the goal in the file.")]
 Key = Annotated[str, typer.Option(help="Name of the array in the file.")]
-Index = Annotated[int | None, typer.Option(help="Which table, if the array holds several.")]
+Index = Annotated[
+    int | None, typer.Option(help="Index of the table, from 0, if the array holds several.")
+]
 Columns = Annotated[
-    str | None, typer.Option(help="Columns with the resources 1, 2, …, as START:STOP.")
+    str | None,
+    typer.Option(metavar="START:STOP", help="Columns with the resources 1, 2, …, as START:STOP."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

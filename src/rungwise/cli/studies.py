@@ -23,7 +23,7 @@ from rungwise.locking import FileLock
 from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import study_folder
 from rungwise.tuning import exports
-from rungwise.tuning.opening import read_view
+from rungwise.tuning.opening import must_be_file, read_view
 
 Folder = Annotated[Path, typer.Argument(help="The folder with the studies.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
@@ -93,6 +93,7 @@ def export(
 
 def delete(study: Study, yes: Yes = False) -> None:
     """Delete a study with its checkpoints and outputs, after a confirmation."""
+    must_be_file("study", study)
     if not is_study(study):
         raise InvalidArgumentError("study", str(study), "it must be a study file of rungwise")
     if study.is_symlink():

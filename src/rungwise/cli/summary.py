@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from rungwise.cli.console import grid
 from rungwise.core.codec import jsonable
-from rungwise.formatting import format_value, strip_controls
+from rungwise.formatting import format_runtime, format_value, strip_controls
 from rungwise.tuning.result import TuningResult
 
 
@@ -39,7 +39,7 @@ def print_summary(console: Console, result: TuningResult, *, why: bool = True) -
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""
     console.print(
         f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "
-        f"resource, {result.seconds:.1f} s{failed}"
+        f"resource, {format_runtime(result.seconds)}{failed}"
     )
     saving = result.saved_versus_asha()
     if saving is not None:

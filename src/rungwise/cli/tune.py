@@ -16,7 +16,7 @@ from rungwise.cli.console import INTERRUPTED, out
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import as_line, line, print_leaderboard, print_summary, result_to_json
 from rungwise.display import QuietDisplay, Snapshot, choose
-from rungwise.errors import InvalidArgumentError, StudyInterrupted
+from rungwise.errors import MISSING, InvalidArgumentError, StudyInterrupted
 from rungwise.option_checks import check_display
 from rungwise.options import list_options
 from rungwise.registry import BACKENDS, SEARCHERS
@@ -145,11 +145,11 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
         if space is not None:
             arguments["space"] = read_space(space)
         return arguments
-    if space is None:
-        rule = "give the search space: a file such as space.yaml (see docs/scripts.md)"
-        raise InvalidArgumentError("--space", None, rule)
-    found = read_space(space)
     train = load_trainable(target)
+    if space is None:
+        rule = "give the search space as a file, such as space.yaml (see docs/scripts.md)"
+        raise InvalidArgumentError("--space", MISSING, rule)
+    found = read_space(space)
     if not is_reference(target):
         train.check(found)
     return {"train": train, "space": found, "metric": None, "goal": None}

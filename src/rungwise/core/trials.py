@@ -66,7 +66,7 @@ MOVES: Mapping[tuple[State, Cause], State] = {
 }
 
 MEANING: Mapping[State, str] = {
-    State.NEW: "drawn, not started yet (never seen from outside)",
+    State.NEW: "drawn, not started yet (internal)",
     State.RUNNING: "its job is on a worker",
     State.PAUSING: "to be paused at a rung; its job has not ended yet",
     State.STOPPING: "to be stopped; its job has not ended yet",

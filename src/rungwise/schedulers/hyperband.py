@@ -83,9 +83,10 @@ class SyncBrackets(_Brackets[Halving]):
 
     def explain(self) -> str:
         n = len(self.brackets)
+        were = "was" if n == 1 else "were"
         return (
-            f"{n} bracket{'s' * (n != 1)} of successive halving began, each with the maximum "
-            f"resource {self.ladder.max_resource}"
+            f"{n} bracket{'s' * (n != 1)} of successive halving {were} started, each with the "
+            f"maximum resource {self.ladder.max_resource}"
         )
 
 

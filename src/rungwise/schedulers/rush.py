@@ -149,7 +149,9 @@ class Barred:
         if not self._priors:
             return inner
         if not self._held:
-            return f"{inner}; no configuration was stopped by the bar of the prior configurations"
+            return (
+                f"{inner}; no configuration was stopped by comparison with the prior configurations"
+            )
         n = self._held
         were = f"{n} configurations were" if n != 1 else "1 configuration was"
         prior = (

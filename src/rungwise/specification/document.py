@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -70,8 +70,14 @@ class Document:
         return self
 
 
-def make_line_error(text: str, name: str, line: int, rule: str) -> InvalidArgumentError:
-    """The error for a line of a file."""
-    lines = text.splitlines()
+def make_line_error(lines: Sequence[str], name: str, line: int, rule: str) -> InvalidArgumentError:
+    """The error for a line of a file.
+
+    Args:
+        lines: the file, divided where its format ends lines: formats differ.
+        name: the name of the file.
+        line: the number of the line, from 1.
+        rule: what is wrong.
+    """
     shown = lines[line - 1].strip() if line <= len(lines) else Words("the end of the file")
     return InvalidArgumentError(f"line {line} of {name}", shown, rule)

@@ -8,6 +8,7 @@ offers no such place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,10 @@ PLAIN = "plain"
 """The tag of a scalar without quotes, whose type follows from its text."""
 
 
+_BREAKS = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What PyYAML ends lines at."""
+
+
 def load_yaml(text: str, name: str) -> Document:
     """The value in the text of a YAML file; None if it is empty.
 
@@ -34,17 +39,20 @@ def load_yaml(text: str, name: str) -> Document:
         text: the text.
         name: the name of the file.
     """
+
+    def fail(line: int, rule: str) -> InvalidArgumentError:
+        return make_line_error(_BREAKS.split(text), name, line, rule)
+
     try:
-        loader = Loader(text, lambda line, rule: make_line_error(text, name, line, rule))
+        loader = Loader(text, fail)
         return Document(loader.get_single_data(), name, loader.lines)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = 1 if mark is None else mark.line + 1
-        rule = f"it must be YAML ({error.problem})"
-        raise make_line_error(text, name, line, rule) from None
+        raise fail(line, f"it must be YAML ({error.problem})") from None
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise make_line_error(text, name, line, f"it must be YAML ({error.reason})") from None
+        line = len(_BREAKS.split(text[: error.position]))
+        raise fail(line, f"it must be YAML ({error.reason})") from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidArgumentError):
             raise

@@ -33,14 +33,14 @@ class MemoryLog:
 
     def begin(self, study: Study) -> None:
         if self._study is not None:
-            rule = "it holds a study already: use a new log"
+            rule = "it already contains a study: use a new log"
             raise InvalidArgumentError("log", self, rule)
         self._study = study
 
     @property
     def study(self) -> Study:
         if self._study is None:
-            raise InvalidArgumentError("log", self, "no study has been begun in it")
+            raise InvalidArgumentError("log", self, "it contains no study")
         return self._study
 
     def append(self, event: Event, decision: Decision) -> None:

@@ -16,7 +16,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,7 +34,6 @@ from rungwise.errors import (
 from rungwise.locking import FileLock
 from rungwise.storage import codec
 from rungwise.storage.base import Entry
-from rungwise.storage.closing import Closing
 from rungwise.storage.schema import APPLICATION, MIGRATIONS, chain_checksum
 from rungwise.validation import one_of
 
@@ -44,7 +43,7 @@ CLEANUP_TIMEOUT = 10.0
 """Seconds to wait until the workers of a writer that died have been stopped."""
 
 
-class SqliteLog(Closing):
+class SqliteLog(AbstractContextManager["SqliteLog"]):
     """A log in a file.
 
     Args:
@@ -121,7 +120,7 @@ class SqliteLog(Closing):
 
     def begin(self, study: Study) -> None:
         if self._parts:
-            rule = "it holds a study already: use a new file"
+            rule = "it already contains a study: use a new file"
             raise InvalidArgumentError("log", str(self.path), rule)
         self.begin_part(study)
 
@@ -137,7 +136,7 @@ class SqliteLog(Closing):
 
     @property
     def begun(self) -> bool:
-        """Whether a study has been begun in it."""
+        """Whether it contains a study."""
         return bool(self._parts)
 
     @property
@@ -154,7 +153,7 @@ class SqliteLog(Closing):
         if part >= len(self._parts):
             self._parts = self._read_parts()  # this is a reader: the part is newer than its cache
         if not self._parts:
-            raise InvalidArgumentError("log", str(self.path), "no study has been begun in it")
+            raise InvalidArgumentError("log", str(self.path), "it contains no study")
         if not 0 <= part < len(self._parts):
             raise CorruptLogError(str(self.path), f"its study {part} is missing")
         return self._parts[part]
@@ -192,6 +191,9 @@ class SqliteLog(Closing):
                 if position >= start:
                     yield codec.entry_from_texts(what, answer, f"entry {number} of {self.path}")
                 position += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the file, so that other processes can write to it."""

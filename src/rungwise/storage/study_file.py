@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,6 @@ from rungwise.core.failures import Failure
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, SchemaError
 from rungwise.storage.base import Entry
-from rungwise.storage.closing import Closing
 from rungwise.storage.schema import chain_checksum
 from rungwise.storage.sqlite import Durability, SqliteLog
 
@@ -47,7 +46,7 @@ class About:
     version: str = ""
 
 
-class StudyFile(Closing):
+class StudyFile(AbstractContextManager["StudyFile"]):
     """A study in a file.
 
     Args:
@@ -215,6 +214,9 @@ class StudyFile(Closing):
             raise CorruptLogError(str(self.path), f"{what} cannot be read: {error}") from error
 
     # -- the file ------------------------------------------------------------------------------
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the file, so that other processes can write to it."""

@@ -93,13 +93,13 @@ class LogConformance:
         """Nothing to read, and no study."""
         log = self._new(tmp_path)
         assert list(log.read_from()) == []
-        with pytest.raises(InvalidArgumentError, match="no study has been begun"):
+        with pytest.raises(InvalidArgumentError, match="it contains no study"):
             _ = log.study
 
     def test_holds_one_study(self, tmp_path: Path) -> None:
         """A second one is refused."""
         log = self._filled(tmp_path)
-        with pytest.raises(InvalidArgumentError, match="holds a study already"):
+        with pytest.raises(InvalidArgumentError, match="it already contains a study"):
             log.begin(self._study())
 
     def test_goes_on_where_it_ended(self, tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ class TrainingBackendConformance(BackendConformance):
         saved, _, notice, _, _ = self.follow(backend, until=2)
         assert saved == Saved(0, 1, 100)
         assert isinstance(notice, Notice)
-        assert "no room on the disk for its checkpoint at 2" in notice.text
+        assert "the disk is full: the checkpoint at 2 was not saved" in notice.text
 
     def test_a_job_goes_on_from_the_checkpoint_of_the_one_before(self) -> None:
         """Wherever in the backend that one ran."""

@@ -35,6 +35,7 @@ from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, Sto
 from rungwise.tuning import function_reference
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.loading import WORKERS_KEY, read_options
+from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.plan import build_limits, build_study, differences
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
@@ -85,16 +86,16 @@ def tune(
         train: ``train(config, run)``, see :class:`Run`; or a :class:`Script`.
         space: the search space: a dict of name to :class:`Float`, :class:`Int`, list of options
             or constant, or a ``ConfigSpace.ConfigurationSpace``.
-        metric: name under which run.report gets the quantity to optimise.
+        metric: name of the metric passed to run.report.
         goal: whether the metric is minimised ("min") or maximised ("max"). The command line and
-            study files know it for well-known metrics, such as accuracy and test_loss.
+            study files infer it for well-known metrics such as accuracy.
         max_resource: the most training for one configuration, in the unit that run.report counts
             (epochs, steps, rounds). Without it PASHA's ceiling alone decides, and a warning is
             given when it reaches the safety net.
         trials: maximum number of configurations; 256 if nothing else ends the study.
         backend: where trials are trained: a backend such as rungwise.Local(workers=4), or its name;
-            worker processes on this machine by default. The options workers, gpus_per_worker and
-            preload are the short form of giving them to it.
+            worker processes on this machine by default. For these, workers, gpus_per_worker and
+            preload set the options directly.
         workers: number of configurations trained at the same time; "auto": one per GPU, or one per
             processor where there is no GPU.
         gpus_per_worker: GPUs for each worker; a fraction lets several workers share one GPU.
@@ -349,8 +350,7 @@ def _check_callbacks(**callbacks: Any) -> None:
 
 
 def _must_exist(study: str | os.PathLike[str]) -> Path:
-    if not Path(study).is_file():
-        raise InvalidArgumentError("study", str(study), "there is no such file")
+    must_be_file("study", study)
     return Path(study).resolve()
 
 
@@ -359,6 +359,6 @@ def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile
     # Read before anything is written: a file that is no study of rungwise is left as it is.
     with StudyFile(path, mode="read", types=types) as file:
         if not file.begun:
-            raise InvalidArgumentError("study", str(study), "no study has been begun in it")
+            raise InvalidArgumentError("study", str(study), "it contains no study")
         durability = read_options(file.about, types).durability
     return StudyFile(path, durability=durability, types=types)

@@ -15,6 +15,7 @@ from heapq import nsmallest
 
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.trials import State, Trial
+from rungwise.formatting import format_bytes
 
 TARGET_SHARE = 0.9
 """Evictions go on down to this share of the quota, so that the next one is not due at once."""
@@ -191,13 +192,13 @@ class CheckpointRetention:
         if gone:
             self._notice(
                 f"checkpoint quota: removed the checkpoints of {gone} of the least promising "
-                f"trials ({freed / 1e6:.1f} MB)"
+                f"trials ({format_bytes(freed)})"
             )
         if self.total > quota and not self._short:
             self._short = True
             self._notice(
-                f"checkpoint quota: the trials in training alone take {self.total / 1e6:.1f} MB, "
-                f"but {quota / 1e6:.1f} MB are allowed; they keep theirs: raise checkpoint_quota"
+                f"checkpoint quota: the trials in training alone take {format_bytes(self.total)}, "
+                f"but {format_bytes(quota)} are allowed; they keep theirs: raise checkpoint_quota"
             )
 
     def tidy(self, leaders: Sequence[int]) -> None:

@@ -21,12 +21,18 @@ def open_study(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> 
         study: the file.
         types: recipes, rankings and searchers of your own that the study uses.
     """
-    if not Path(study).is_file():
-        raise InvalidArgumentError("study", str(study), "there is no such file")
+    must_be_file("study", study)
     with StudyFile(Path(study).resolve(), mode="read", types=types) as file:
         if not file.begun:
-            raise InvalidArgumentError("study", str(study), "no study has been begun in it")
+            raise InvalidArgumentError("study", str(study), "it contains no study")
         yield file
+
+
+def must_be_file(argument: str, path: str | os.PathLike[str]) -> None:
+    """Check that a file exists; a folder is no file."""
+    if not Path(path).is_file():
+        rule = "it is a folder: give a file" if Path(path).is_dir() else "there is no such file"
+        raise InvalidArgumentError(argument, str(path), rule)
 
 
 def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> StudyView:

@@ -227,12 +227,13 @@ def describe_retraining(trial: int, part: StudyPart, store: CheckpointStore) -> 
 
 def list_retrained(file: StudyFile, store: CheckpointStore) -> list[Retrained]:
     """What came of the retrainings in a study file that have ended, in order."""
-    old = [Retrained(**_of_version_0_1_0(found)) for found in file.retrains()]
+    old = [Retrained(**_convert_old(found)) for found in file.retrains()]
     new = [describe_retraining(trial, part, store) for trial, part in file.retrainings()]
     return old + [found for found in new if found is not None]
 
 
-def _of_version_0_1_0(document: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_old(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What version 0.1.0 kept of a retraining, as today's fields."""
     place = document["checkpoint"]
     curve = [(resource, value) for resource, value in document["curve"]]
     return {**document, "curve": curve, "checkpoint": None if place is None else Path(place)}

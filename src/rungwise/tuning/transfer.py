@@ -19,6 +19,7 @@ from rungwise.schedulers import Rush
 from rungwise.space import Space
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.folding import fold
+from rungwise.tuning.opening import must_be_file
 from rungwise.validation import whole
 from rungwise.views import leaderboard
 
@@ -196,11 +197,10 @@ def _found(
     argument: str, file: Path, types: Sequence[type]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """(trial, configuration) of one study, best first."""
-    if not file.is_file():
-        raise InvalidArgumentError(argument, shown(file), "there is no such file")
+    must_be_file(argument, shown(file))
     with StudyFile(file, mode="read", types=types) as held:
         if not held.begun:
-            raise InvalidArgumentError(argument, shown(file), "no study has been begun in it")
+            raise InvalidArgumentError(argument, shown(file), "it contains no study")
         engine, _ = fold(held)
     rows = [row for row in leaderboard(engine) if row.value is not None and row.state != "failed"]
     if not rows:
