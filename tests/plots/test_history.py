@@ -166,6 +166,15 @@ def test_the_ceiling_rises_in_steps_and_no_job_is_above_it(result):
         assert y <= level
 
 
+def test_the_ceiling_is_below_the_dots(result):
+    marks = [
+        next((row["label"] for row in rows_of(layer) if "label" in row), "")
+        for layer in plots.ladder(result).spec["layer"]
+        if layer.get("name") != "hover"
+    ]
+    assert marks.index("the ceiling") < marks.index("a job ends")
+
+
 def test_rungs_are_evenly_spaced_and_written_at_the_axis(result):
     y = axis_of(plots.ladder(result), "y")
     assert (y["scale"]["type"], y["axis"]["values"]) == ("log", [1, 3, 9, 27])

@@ -15,6 +15,7 @@ from rungwise.core.seeding import generator
 from rungwise.errors import InvalidArgumentError, Words
 from rungwise.formatting import format_config, format_value
 from rungwise.plots import theme
+from rungwise.plots.domains import LARGEST, make_count_axis
 from rungwise.plots.figure import Figure, make_figure
 from rungwise.plots.layers import DOT, hover, layer, legend, tip
 from rungwise.schedulers import FixedResource
@@ -121,7 +122,11 @@ def learning_curves(
         [*_draw_others(rest, axes, span), *_draw_best(best, rest, axes, span)],
         title=_make_title(axes, best, rest),
         note=note,
-        x={"title": axes.resource, "scale": {"nice": False}},
+        x={
+            "title": axes.resource,
+            "scale": {"nice": False},
+            **make_count_axis(place for curve in curves for place in curve.resources.tolist()),
+        },
         y=y,
     )
 
@@ -349,7 +354,7 @@ def _cut(resources: Floats, values: Floats, span: Span) -> tuple[list[float], li
 def _find_span(curves: Sequence[Curve], best: Sequence[Curve]) -> Span:
     """The range of values to show, where a few that exploded would flatten all others."""
     values = np.concatenate([curve.values for curve in curves])
-    values = values[np.isfinite(values)]
+    values = values[np.isfinite(values)].clip(-LARGEST, LARGEST)
     if not values.size:
         return EVERYTHING
     low, high = np.percentile(values, [2, 98]).tolist()

@@ -17,6 +17,7 @@ from typing import Any
 
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 from rungwise.plots import html, theme
+from rungwise.plots.domains import set_domain
 from rungwise.plots.layers import HOVER
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -105,6 +106,7 @@ def make_figure(
     for name, axis in (("x", x), ("y", y)):
         channel = {"field": name, "type": "quantitative", **axis}
         axes[name] = {**channel, "title": theme.clean(axis["title"])}
+        set_domain(layers, name, axes[name])
     return Figure(
         {
             "$schema": SCHEMA,
@@ -134,6 +136,9 @@ def export(figure: Figure, path: str | os.PathLike[str]) -> Path:
     if not isinstance(figure, Figure):
         raise InvalidArgumentError("figure", figure, "it must be a figure of rungwise.plots")
     target = Path(path)
+    if not target.parent.is_dir():
+        rule = f"the folder {target.parent} must exist: create it first"
+        raise InvalidArgumentError("path", str(path), rule)
     kind = target.suffix.lower()
     if kind == ".html":
         content = make_page(figure).encode()
