@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.encoding import Numbers
 from rungwise.errors import InvalidArgumentError, TableError, Words
+from rungwise.formatting import format_count
 from rungwise.space import Space
 
 _SHAPE = "it must be [seeds, rows, resources] with at least one of each"
@@ -54,15 +55,14 @@ class Arrays:
     def check(self, card: Card) -> None:
         """Check that a card is the card of these arrays."""
         seeds, rows, resources = self.values.shape
-        if len(card.seeds) != seeds:
-            rule = f"the curves are of {seeds}"
-            raise TableError("seeds of the card", Words(f"{len(card.seeds)} numbers"), rule)
-        for name, said, found in (
-            ("rows", card.rows, rows),
-            ("resources", card.resources, resources),
+        for noun, said, found in (
+            ("seed", len(card.seeds), seeds),
+            ("row", card.rows, rows),
+            ("resource", card.resources, resources),
         ):
             if said != found:
-                raise TableError(f"{name} of the card", said, f"the curves have {found}")
+                rule = f"the curves have {format_count(found, noun)}"
+                raise TableError(f"number of {noun}s of the card", said, rule)
 
 
 def clean(

@@ -124,7 +124,7 @@ def read_card(folder: str | PathLike[str], name: str) -> Card:
     except InvalidArgumentError as error:
         raise _placed(path, error) from error
     except (ValueError, RecursionError) as error:
-        raise TableError(str(path), Words("no JSON text"), "a data card must be one") from error
+        raise TableError(str(path), Words("not JSON"), "a data card must be JSON") from error
     if card.name != name:
         rule = "the card and its file must have the same name"
         raise TableError(str(path), Words(f"the card of {card.name!r}"), rule)
@@ -152,10 +152,10 @@ def _decoded(card: Card, stored: Mapping[str, NDArray[Any]]) -> Arrays:
     """The arrays behind what is stored."""
     for name in ("values", "seconds"):
         if name not in stored:
-            raise TableError("file", sorted(stored), f"it must have an array {name!r}")
+            raise TableError("list of arrays", sorted(stored), f"it must have {name!r}")
     for name in stored:
         if name not in ("values", "seconds", "final", "configs", "names"):
-            raise TableError("file", name, "no such array belongs in a benchmark")
+            raise TableError("array", name, "a benchmark has no array of this name")
     numbers = {
         name: encoding.decode(name, stored[name], card.encoding.get(name))
         for name in ("values", "seconds", "final")
@@ -183,8 +183,7 @@ def _names(stored: NDArray[Any] | None) -> tuple[str, ...] | None:
 
 def _placed(path: Path, error: InvalidArgumentError) -> TableError:
     """An error with the file that it is in."""
-    found = Words(f"a file whose {error.argument} is {error.value!r}")
-    return TableError(str(path), found, error.rule)
+    return TableError(f"{path}: {error.argument}", error.value, error.rule)
 
 
 def _put(files: Mapping[Path, bytes]) -> None:

@@ -142,7 +142,7 @@ def pareto(
     return make_figure(
         [_draw_front(best), *_draw_points(points, best, (low, high))],
         title=labels.title,
-        note="± a standard deviation; the grey line joins what nothing beats for less",
+        note="bars: ± 1 standard deviation; grey line: Pareto front",
         x=x,
         y={"title": labels.value, "scale": {"padding": 20}},
         # As high as the legend is.

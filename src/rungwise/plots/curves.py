@@ -116,7 +116,7 @@ def learning_curves(
     note = "lower is better" if axes.goal == "min" else "higher is better"
     y: dict[str, Any] = {"title": axes.metric}
     if span != EVERYTHING:
-        note += "; the most extreme values lie outside the picture"
+        note += "; the most extreme values are not shown"
         y["scale"] = {"domain": list(span), "nice": False}
     return make_figure(
         [*_draw_others(rest, axes, span), *_draw_best(best, rest, axes, span)],

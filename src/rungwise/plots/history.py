@@ -46,7 +46,7 @@ def epsilon(results: Any) -> Figure:
     metrics = {view.metric for view in views.values()}
     unit = metrics.pop() if len(metrics) == 1 else UNNAMED
     if any(view.epsilons for view in views.values()):
-        note = "0 as long as no two curves have crossed and crossed back"
+        note = "0 until two curves have crossed twice"
     else:
         note = "no check has depended on ε, so it is still 0"
     if rises:
@@ -170,7 +170,7 @@ def ladder(result: Any) -> Figure:
     jobs = _read_jobs(view)
     if not jobs:
         rule = "at least one job must have reported"
-        raise InvalidArgumentError("result", Words("without a job"), rule)
+        raise InvalidArgumentError("result", Words("without a report"), rule)
     ends = [job.end for job in jobs]
     high = max([*ends, *(level for _, level in view.ceilings)])
     ticks = [level for level in view.levels if level <= high]
@@ -180,7 +180,7 @@ def ladder(result: Any) -> Figure:
         title="The ladder over time",
         note=f"{format_count(len(jobs), 'job')}; thin lines are promotions",
         x={
-            "title": "reports, job after job",
+            "title": "reports (cumulative over jobs)",
             "scale": {"zero": True, "nice": False, "padding": 8},
             **make_count_axis([0, *(job.at for job in jobs)]),
         },
@@ -205,7 +205,7 @@ def _read_jobs(view: StudyView) -> list[Training]:
     return jobs
 
 
-JOB, CEILING = "a job ends", "the ceiling"
+JOB, CEILING = "end of a job", "the ceiling"
 
 
 def _draw_ladder(jobs: Sequence[Training], view: StudyView) -> list[dict[str, Any]]:

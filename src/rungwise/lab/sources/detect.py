@@ -75,8 +75,8 @@ def _folder(folder: Path) -> list[Source]:
         found.append(
             Source(
                 "NAS-Bench-201",
-                lambda tell, workers: nats.make(
-                    nats.read_folder(folder, workers=workers, on_progress=tell), folder
+                lambda on_progress, workers: nats.make(
+                    nats.read_folder(folder, workers=workers, on_progress=on_progress), folder
                 ),
             )
         )
@@ -148,13 +148,15 @@ def _tar(path: Path) -> Source:
     if plain and not _holds_results(path):
         return Source(
             "NAS-Bench-201",
-            lambda tell, workers: nats.make(
-                nats.read_tar(path, workers=workers, on_progress=tell), path
+            lambda on_progress, workers: nats.make(
+                nats.read_tar(path, workers=workers, on_progress=on_progress), path
             ),
         )
     return Source(
         "PD1",
-        lambda tell, _workers: pd1.make(*pd1.read(pd1.streams_of_tar(path, tell)), path),
+        lambda on_progress, _workers: pd1.make(
+            *pd1.read(pd1.streams_of_tar(path, on_progress)), path
+        ),
     )
 
 
@@ -188,17 +190,21 @@ def _text(path: Path, head: bytes) -> Source:
 def _lines(paths: list[Path], source: Path) -> Source:
     return Source(
         "PD1",
-        lambda tell, _workers: pd1.make(*pd1.read(pd1.streams_of_files(paths, tell)), source),
+        lambda on_progress, _workers: pd1.make(
+            *pd1.read(pd1.streams_of_files(paths, on_progress)), source
+        ),
     )
 
 
 def _json(path: Path) -> Source:
-    return Source("LCBench", lambda tell, _workers: lcbench.make(lcbench.read(path, tell), path))
+    return Source(
+        "LCBench", lambda on_progress, _workers: lcbench.make(lcbench.read(path, on_progress), path)
+    )
 
 
 def _arrays(folder: Path) -> Source:
-    return Source("LCBench", lambda _tell, _workers: lcbench.make_from_arrays(folder))
+    return Source("LCBench", lambda _on_progress, _workers: lcbench.make_from_arrays(folder))
 
 
 def _strange(path: Path) -> TableError:
-    return TableError(str(path), Words("of no known form"), f"it must be {WANTED}")
+    return TableError(str(path), Words("in an unknown format"), f"it must be {WANTED}")

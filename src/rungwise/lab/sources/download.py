@@ -115,7 +115,7 @@ class FetchError(RungwiseError):
         place = shlex.quote(str(target))
         super().__init__(
             f"{known.file} could not be fetched: {reason.rstrip('.')}.\n"
-            f"To go on by hand, download it ({known.size_note}) from\n"
+            f"To continue manually, download it ({known.size_note}) from\n"
             f"  {known.address}\n"
             f"(described on {known.page}), put it at\n"
             f"  {place}\n"

@@ -193,7 +193,7 @@ def read(streams: Iterable[Stream]) -> tuple[list[Task], list[str]]:
                 held += _take(record, f"{name}, line {number}", tasks)
                 if held > MOST_VALUES:
                     rule = f"its curves must have at most {MOST_VALUES:,} values"
-                    raise TableError(name, Words("no file of PD1"), rule)
+                    raise TableError(name, Words("not a file of PD1"), rule)
         except DAMAGE as error:
             if isinstance(error, TableError):
                 raise  # with itself as its cause it would keep the file open
@@ -208,7 +208,7 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
             return
         if len(line) > LARGEST_PIECE:
             rule = f"line {number} must have at most {LARGEST_PIECE:,} bytes"
-            raise TableError(name, Words("no file of PD1"), rule)
+            raise TableError(name, Words("not a file of PD1"), rule)
         if line.isspace():
             continue
         try:
@@ -216,9 +216,11 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
         except (ValueError, RecursionError) as error:
             raise malformed(f"{name}, line {number}", error) from None
         if not isinstance(record, dict):
-            raise TableError(name, Words("no file of PD1"), f"line {number} must be a JSON object")
+            raise TableError(
+                name, Words("not a file of PD1"), f"line {number} must be a JSON object"
+            )
         yield number, record
-    raise TableError(name, Words("no file of PD1"), f"it must have at most {MOST_RUNS:,} lines")
+    raise TableError(name, Words("not a file of PD1"), f"it must have at most {MOST_RUNS:,} lines")
 
 
 def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
@@ -226,12 +228,12 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
     dataset, model = record.get("dataset"), record.get("model")
     batch, activation = record.get("hps.batch_size"), record.get("hps.activation_fn")
     if not isinstance(dataset, str) or not isinstance(model, str):
-        raise TableError(place, Words("no run of PD1"), "it must have its dataset and model")
+        raise TableError(place, Words("not a run of PD1"), "it must have its dataset and model")
     if isinstance(batch, float) and batch.is_integer():
         batch = int(batch)  # pandas writes a column with gaps as floats
     if type(batch) is not int or batch < 1 or not isinstance(activation, (str, type(None))):
         rule = "it must have its batch size, and its activation or null"
-        raise TableError(place, Words("no run of PD1"), rule)
+        raise TableError(place, Words("not a run of PD1"), rule)
     found = Task(dataset, model, activation, batch)
     task = tasks.setdefault(found.called, found)
     try:
@@ -275,7 +277,7 @@ def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[
         MOST_VALUES
     ):
         rule = f"its tasks must have at most {MOST_VALUES:,} values"
-        raise TableError(str(source), Words("no source of PD1"), rule)
+        raise TableError(str(source), Words("not a source of PD1"), rule)
     by_name = {task.name: task for task in useful}
     if len(by_name) < len(useful):
         rule = f"the names of its {len(useful)} tasks must differ"
