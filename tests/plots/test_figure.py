@@ -244,9 +244,9 @@ def test_users_texts_are_only_texts(tmp_path):
 
 @given(st.text())
 def test_texts_are_on_one_line_and_without_control_characters(text):
-    cleaned = theme.clean(text)
+    cleaned = theme.clean_text(text)
     assert cleaned.isprintable() or not cleaned
-    assert theme.clean(cleaned) == cleaned
+    assert theme.clean_text(cleaned) == cleaned
 
 
 @needs_converter

@@ -284,16 +284,16 @@ def _describe(curve: Curve) -> dict[str, Any]:
     """What tooltips say of a curve, whatever point of it."""
     return {
         "number": curve.number,
-        "name": theme.clean(curve.name),
+        "name": theme.clean_text(curve.name),
         "score": format_value(curve.score),
-        "about": theme.clean(curve.about),
+        "about": theme.clean_text(curve.about),
     }
 
 
 def _name_in_legend(curve: Curve, place: int, axes: Axes) -> str:
     short = curve.name if len(curve.name) <= LONGEST else f"{axes.kind} {curve.number}"
     value = "" if curve.score is None else f": {format_value(curve.score)}"
-    return theme.clean(f"{place + 1}. {short}{value}")
+    return theme.clean_text(f"{place + 1}. {short}{value}")
 
 
 def _make_title(axes: Axes, best: Sequence[Curve], rest: Sequence[Curve]) -> str:

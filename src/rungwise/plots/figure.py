@@ -61,10 +61,10 @@ class Figure:
         """
         spec = dict(self.spec)
         if title is not None:
-            spec["title"] = {**spec["title"], "text": theme.clean(title)}
+            spec["title"] = {**spec["title"], "text": theme.clean_text(title)}
         for axis, text in (("x", x), ("y", y)):
             if text is not None:
-                channel = {**spec["encoding"][axis], "title": theme.clean(text)}
+                channel = {**spec["encoding"][axis], "title": theme.clean_text(text)}
                 spec["encoding"] = {**spec["encoding"], axis: channel}
         return Figure(spec)
 
@@ -99,13 +99,13 @@ def make_figure(
         y: the vertical axis.
         height: in pixels.
     """
-    heading: dict[str, Any] = {"text": theme.clean(title)}
+    heading: dict[str, Any] = {"text": theme.clean_text(title)}
     if note:
-        heading["subtitle"] = theme.clean(note)
+        heading["subtitle"] = theme.clean_text(note)
     axes = {}
     for name, axis in (("x", x), ("y", y)):
         channel = {"field": name, "type": "quantitative", **axis}
-        axes[name] = {**channel, "title": theme.clean(axis["title"])}
+        axes[name] = {**channel, "title": theme.clean_text(axis["title"])}
         set_domain(layers, name, axes[name])
     return Figure(
         {

@@ -92,7 +92,7 @@ def _estimates_noise(view: StudyView) -> bool:
 
 
 def _name_study(label: str, view: StudyView) -> str:
-    name = theme.clean(label or "ε")
+    name = theme.clean_text(label or "ε")
     if view.epsilons or not label:
         return name
     return f"{name} (not needed)" if _estimates_noise(view) else f"{name} (has no ε)"
@@ -245,7 +245,7 @@ def _draw_ladder(jobs: Sequence[Training], view: StudyView) -> list[dict[str, An
 
 
 def _describe(job: Training, view: StudyView) -> dict[str, Any]:
-    about = theme.clean(format_config(view.trial(job.trial).config))
+    about = theme.clean_text(format_config(view.trial(job.trial).config))
     return {"trial": job.trial, "from": job.start, "about": about, "x": job.at, "y": job.end}
 
 

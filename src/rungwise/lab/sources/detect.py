@@ -83,7 +83,7 @@ def _folder(folder: Path) -> list[Source]:
     results = _results(folder, names)
     if results:
         found.append(_lines(results, folder))
-    found += [source for name in sorted(names) for source in _named(folder / name)]
+    found += [source for name in sorted(names) for source in _find_named(folder / name)]
     if lcbench.ARRAYS[0] in names:  # after the original, which has more
         found.append(_arrays(folder))
     return found
@@ -99,7 +99,7 @@ def _results(folder: Path, names: set[str]) -> list[Path]:
     return [chosen[kind] for kind in sorted(chosen)]
 
 
-def _named(path: Path) -> list[Source]:
+def _find_named(path: Path) -> list[Source]:
     """A file of a well-known name in a folder; others are not looked into."""
     known = path.name in _NAMES or (path.name.startswith("NATS-tss-") and not _is_single(path))
     return [_file(path)] if known and path.is_file() else []
@@ -154,14 +154,12 @@ def _tar(path: Path) -> Source:
         )
     return Source(
         "PD1",
-        lambda on_progress, _workers: pd1.make(
-            *pd1.read(pd1.streams_of_tar(path, on_progress)), path
-        ),
+        lambda on_progress, _workers: pd1.make(*pd1.read(pd1.open_tar(path, on_progress)), path),
     )
 
 
 def _holds_results(path: Path) -> bool:
-    return any(True for _ in pd1.streams_of_tar(path, None))
+    return any(True for _ in pd1.open_tar(path, None))
 
 
 def _zip(path: Path) -> Source:
@@ -191,7 +189,7 @@ def _lines(paths: list[Path], source: Path) -> Source:
     return Source(
         "PD1",
         lambda on_progress, _workers: pd1.make(
-            *pd1.read(pd1.streams_of_files(paths, on_progress)), source
+            *pd1.read(pd1.open_files(paths, on_progress)), source
         ),
     )
 

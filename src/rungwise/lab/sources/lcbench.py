@@ -72,7 +72,7 @@ _CITATION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrainingRun:
     """A training run.
 
     Attributes:
@@ -98,7 +98,7 @@ class DataSet:
         about: what is the same for all runs.
     """
 
-    runs: dict[int, Run] = field(default_factory=dict)
+    runs: dict[int, TrainingRun] = field(default_factory=dict)
     outside: int = 0
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -177,7 +177,7 @@ def _take(found: DataSet, number: str, record: Any, place: str) -> None:
         parse_floats(log["Train/val_accuracy"], where)[1 : EPOCHS + 1], 100, where
     )
     clock = parse_floats(log.get("time"), f"{place}, time")[: EPOCHS + 1]
-    found.runs[int(number)] = Run(
+    found.runs[int(number)] = TrainingRun(
         dict(legal),
         accuracies / 100,
         np.diff(clock),

@@ -77,7 +77,7 @@ Stream = tuple[str, str, IO[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrainingRun:
     """A training run.
 
     Attributes:
@@ -111,7 +111,7 @@ class Task:
     model: str
     activation: str | None
     batch_size: int
-    runs: dict[tuple[float, ...], Run] = field(default_factory=dict)
+    runs: dict[tuple[float, ...], TrainingRun] = field(default_factory=dict)
     outside: int = 0
     twice: int = 0
 
@@ -128,7 +128,7 @@ class Task:
         short = [_SHORT_NAMES.get(part, part).replace("_", "-") for part in parts if part]
         return "-".join(("pd1", *short))
 
-    def add(self, run: Run) -> None:
+    def add(self, run: TrainingRun) -> None:
         """Add a run; of two runs of a configuration the longer one stays."""
         key = tuple(run.config.values())
         known = self.runs.get(key)
@@ -141,7 +141,7 @@ class Task:
 # -- reading -----------------------------------------------------------------------------------
 
 
-def streams_of_files(paths: Sequence[Path], on_progress: Progress | None) -> Iterator[Stream]:
+def open_files(paths: Sequence[Path], on_progress: Progress | None) -> Iterator[Stream]:
     """The lines of extracted files, compressed or not."""
     sizes = [path.stat().st_size for path in paths]
     for number, path in enumerate(paths):
@@ -157,7 +157,7 @@ def streams_of_files(paths: Sequence[Path], on_progress: Progress | None) -> Ite
             raise damaged(path, error) from error
 
 
-def streams_of_tar(path: Path, on_progress: Progress | None) -> Iterator[Stream]:
+def open_tar(path: Path, on_progress: Progress | None) -> Iterator[Stream]:
     """The lines of the files wanted in ``pd1.tar.gz``, or in a plain tar file."""
     seen = set()
     try:
@@ -249,7 +249,7 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
     steps = parse_floats(record.get("global_step"), f"{place}, global_step")
     known = steps[np.isfinite(steps)]  # a diverged run may end in null
     task.add(
-        Run(
+        TrainingRun(
             {name: float(config[name]) for name in _COLUMNS},  # type: ignore[arg-type]
             errors,
             seconds[: len(errors)].copy(),  # the rest is not stored
