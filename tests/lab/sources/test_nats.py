@@ -299,6 +299,12 @@ def test_broken_records_are_refused(nats_folder, tmp_path, what):
     refused(nats_folder({0: changed(BROKEN[what])}), tmp_path, "000000.pickle.pbz2")
 
 
+def test_a_file_under_the_name_of_another_architecture_is_refused(nats_folder, tmp_path):
+    record = changed(BROKEN["another index"])
+    found = "000000.pickle.pbz2 is a file that holds architecture 5"
+    refused(nats_folder({0: record}), tmp_path, found, "its file name says 0")
+
+
 def test_the_size_search_space_is_refused(nats_folder, tmp_path):
     record = OrderedDict([("90", arch_record(0)["200"])])
     refused(nats_folder({0: record}), tmp_path, "results of '200' epochs")
