@@ -145,7 +145,9 @@ def test_a_benchmark_in_memory_is_the_one_from_disk(tmp_path):
 
 
 def test_the_card_must_be_of_these_curves():
-    with pytest.raises(TableError, match="seeds of the card is 1 numbers, but the curves are of 2"):
+    with pytest.raises(
+        TableError, match="number of seeds of the card is 1, but the curves have 2 seeds"
+    ):
         made(card=Card(name="a", space=SPACE))
     with pytest.raises(TableError, match=r"configs\[1\].*lr is 2"):
         made(configs=[{"lr": 0.1}, {"lr": 2}, {"lr": 0.2}])

@@ -27,7 +27,10 @@ def folders(tmp_path, monkeypatch):
 def test_nothing_is_at_hand_where_there_are_no_folders(folders):
     assert names() == ()
     assert cards() == {}
-    with pytest.raises(TableError, match="benchmark is 'x', but installed are: none"):
+    with pytest.raises(
+        TableError,
+        match="benchmark is 'x', but there is no benchmark of this name; installed: none",
+    ):
         load("x")
 
 
@@ -49,7 +52,7 @@ def test_an_unknown_name_says_what_there_is_and_how_to_get_more(folders):
     package, data = folders
     put(package, "fashion-nas")
     put(data, "pd1")
-    with pytest.raises(TableError, match="installed are: fashion-nas, pd1") as caught:
+    with pytest.raises(TableError, match="installed: fashion-nas, pd1") as caught:
         load("fashion")
     for words in ("rungwise benchmark fetch", "rungwise benchmark convert", "RUNGWISE_DATA", data):
         assert str(words) in str(caught.value)
@@ -87,7 +90,7 @@ def test_a_damaged_one_does_not_hide_the_others(folders):
     (data / "bad.json").write_text("{", encoding="utf-8")
     assert names() == ("bad", "good")
     assert load("good").rows == 1
-    with pytest.raises(TableError, match=r"bad\.json is no JSON text"):
+    with pytest.raises(TableError, match=r"bad\.json is not JSON"):
         load("bad")
 
 

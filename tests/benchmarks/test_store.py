@@ -302,7 +302,10 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
         ({"values": [[[1j]]]}, "array of numbers"),
         ({"values": [[[1.0], [1.0, 2.0]]]}, "array of numbers"),
         ({"values": [[[1e39]]]}, "32-bit float"),
-        ({"values": np.zeros((2, 1, 1))}, "seeds of the card is 1 numbers"),
+        (
+            {"values": np.zeros((2, 1, 1))},
+            "number of seeds of the card is 1, but the curves have 2 seeds",
+        ),
         ({"seconds": [1.0, 2.0]}, r"seconds is of shape \(2,\)"),
         ({"seconds": -1.0}, "seconds is -1.0, .* non-negative"),
         ({"seconds": NAN}, "seconds is nan"),

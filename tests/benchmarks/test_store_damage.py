@@ -159,7 +159,7 @@ def test_missing_arrays_are_named(tiny, name):
     arrays = arrays_of(tiny)
     del arrays[name]
     forge(tiny, npz.pack_arrays(arrays))
-    refused(tiny, f"it must have an array '{name}'")
+    refused(tiny, f"it must have '{name}'")
 
 
 def replaced(folder, **changes):
@@ -174,27 +174,36 @@ def document(text):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"values": np.zeros((1, 2, 3), np.uint8)}, r"values is of uint8 \(1, 2, 3\)"),
-        ({"values": np.zeros((1, 2, 2))}, "values is of float64"),
+        (
+            {"values": np.zeros((1, 2, 3), np.uint8)},
+            r"dtype of values is uint8, but the card says float32",
+        ),
+        (
+            {"values": np.zeros((1, 2, 2))},
+            "tiny.npz: dtype of values is float64, but the card says float32",
+        ),
         ({"values": np.zeros((1, 2), np.float32)}, r"values is of shape \(1, 2\)"),
         ({"values": np.zeros((1, 0, 2), np.float32)}, r"values is of shape \(1, 0, 2\)"),
-        ({"final": np.zeros((1, 2), np.uint8)}, "final is of uint8"),
+        (
+            {"final": np.zeros((1, 2), np.uint8)},
+            "dtype of final is uint8, but the card says float32",
+        ),
         ({"final": np.zeros((2, 2), np.float32)}, r"final is of shape \(2, 2\)"),
         ({"seconds": np.full((), -1, np.float32)}, "seconds is -1"),
-        ({"strange": np.zeros(1)}, "'strange', but no such array"),
+        ({"strange": np.zeros(1)}, "array is 'strange', but a benchmark has no array of this name"),
         ({"configs": document(b'[{"a":1}]')}, "configs is of length 1"),
-        ({"configs": document(b'{"a":1}')}, "configs is no list"),
+        ({"configs": document(b'{"a":1}')}, "configs is not a list"),
         ({"configs": document(b'[{"a":[1]},{}]')}, r"configs\[0\]\['a'\] is \[1\]"),
         ({"configs": document(b'[{},{"a":NaN}]')}, r"configs\[1\]\['a'\] is nan"),
         ({"configs": document(b'[{},{"":1}]')}, "a parameter's name must be"),
         ({"configs": document(b"[{},3]")}, "a configuration must be a dict"),
-        ({"configs": document(b"[1,")}, "configs is no JSON"),
-        ({"configs": document(b"[" * 100_000)}, "configs is no JSON"),
-        ({"configs": np.zeros(3)}, "text in bytes"),
+        ({"configs": document(b"[1,")}, "configs is not valid JSON"),
+        ({"configs": document(b"[" * 100_000)}, "configs is not valid JSON"),
+        ({"configs": np.zeros(3)}, "1-D uint8 array with JSON text"),
         ({"names": json_arrays.pack_json("names", ["one"])}, "names is of length 1"),
         ({"names": json_arrays.pack_json("names", ["one", 2])}, "list of texts"),
         ({"names": json_arrays.pack_json("names", "ab")}, "list of texts"),
-        ({"names": np.frombuffer(b"\xff\xfe", np.uint8)}, "names is no JSON"),
+        ({"names": np.frombuffer(b"\xff\xfe", np.uint8)}, "names is not valid JSON"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(tiny, changes, told):
@@ -208,7 +217,7 @@ def test_arrays_that_do_not_fit_are_refused(tiny, changes, told):
         ({"rows": 3}, "rows of the card is 3, but the curves have 2"),
         ({"rows": 10**12}, "rows of the card"),
         ({"resources": 1}, "resources of the card is 1, but the curves have 2"),
-        ({"seeds": [1, 2]}, "seeds of the card is 2 numbers"),
+        ({"seeds": [1, 2]}, "number of seeds of the card is 2, but the curves have 1 seed"),
         ({"encoding": {}}, "encoding of values is None"),
     ],
 )
@@ -230,7 +239,7 @@ SOUND = {"dtype": "uint16", "scale": 0.1, "offset": 0, "missing": 65535}
         ({**SOUND, "offset": 0.5}, "offset"),
         ({**SOUND, "offset": 10**400}, "offset"),
         ({**SOUND, "missing": 0}, "missing = 65535"),
-        (SOUND, "its card says uint16"),
+        (SOUND, "but the card says uint16"),
     ],
 )
 def test_encodings_are_not_trusted(tiny, form, told):
@@ -243,13 +252,13 @@ def test_encodings_are_not_trusted(tiny, form, told):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"", "no JSON text"),
-        (b"{", "no JSON text"),
-        (b"\xff\xfe", "no JSON text"),
-        (b"[" * 100_000, "no JSON text"),
+        (b"", "not JSON, but a data card must be JSON"),
+        (b"{", "not JSON, but a data card must be JSON"),
+        (b"\xff\xfe", "not JSON, but a data card must be JSON"),
+        (b"[" * 100_000, "not JSON, but a data card must be JSON"),
         (b"[]", "JSON object"),
-        (b"{}", "whose format of the card is None"),
-        (b'{"format": 3}', "whose format of the card is 3, .* reads format 2: update it"),
+        (b"{}", "tiny.json: format of the card is None"),
+        (b'{"format": 3}', "tiny.json: format of the card is 3, .* reads format 2: update it"),
         (b'{"format": 1}', "format of the card is 1, .* format 2: convert the source again, or"),
         (b'{"format": 2}', "must also have name"),
     ],
@@ -318,7 +327,7 @@ def test_what_a_killed_process_left_is_removed_in_time(tmp_path):
 def test_documents_are_limited(tiny, monkeypatch):
     """A JSON text becomes up to thirty times as large."""
     monkeypatch.setattr(json_arrays, "LIMIT", 20)
-    refused(tiny, "text in bytes, at most 20")
+    refused(tiny, "1-D uint8 array with JSON text, at most 20")
     with pytest.raises(TableError, match="at most 20 are written"):
         store.write(
             tiny, Card(name="no"), values=np.ones((1, 2, 1)), seconds=1.0, names=["x" * 9, "y" * 9]

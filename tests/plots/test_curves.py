@@ -201,7 +201,7 @@ def test_values_that_exploded_do_not_flatten_the_others():
     assert low <= shown.min()
     assert shown.max() <= high < 10
     figure = plots.learning_curves(rw.Table(values))
-    assert "outside the picture" in note_of(figure)
+    assert "not shown" in note_of(figure)
 
 
 def test_how_far_out_a_value_must_be_to_be_left_out():

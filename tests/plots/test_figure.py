@@ -195,6 +195,14 @@ def test_a_page_holds_all_it_needs(figure, tmp_path):
     assert len(text) < 1_500_000
 
 
+@pytest.mark.parametrize("name", ["f.png", "f.svg", "f.html", "f.json"])
+def test_a_missing_folder_is_named(figure, tmp_path, name):
+    folder = tmp_path / "missing"
+    with pytest.raises(rw.InvalidArgumentError, match="must exist: create it first") as caught:
+        plots.export(figure, folder / name)
+    assert f"the folder {folder} must exist" in str(caught.value)
+
+
 def document_of(text):
     (document,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.DOTALL)
     return document
@@ -236,9 +244,9 @@ def test_users_texts_are_only_texts(tmp_path):
 
 @given(st.text())
 def test_texts_are_on_one_line_and_without_control_characters(text):
-    cleaned = theme.clean(text)
+    cleaned = theme.clean_text(text)
     assert cleaned.isprintable() or not cleaned
-    assert theme.clean(cleaned) == cleaned
+    assert theme.clean_text(cleaned) == cleaned
 
 
 @needs_converter

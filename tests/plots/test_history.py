@@ -134,7 +134,7 @@ def test_jobs_stand_one_after_the_other(result):
         total += until - start
         ends.append((total, until, row, start))
     best = result.best.row
-    jobs = labelled(figure, "point", "a job ends")
+    jobs = labelled(figure, "point", "end of a job")
     assert pairs(jobs) == [(x, y) for x, y, row, _ in ends if row != best]
     winner = labelled(figure, "point", "the winner")
     path = [(x, y) for x, y, row, _ in ends if row == best]
@@ -143,7 +143,7 @@ def test_jobs_stand_one_after_the_other(result):
     assert (first["trial"], first["from"], first["y"]) == (0, 0, 1)
     assert first["about"] == f"row={result.jobs[0][0]}"
     assert list(legend_of(figure)) == [
-        *("a job ends", f"the winner (trial {result.best.trial})", "the ceiling"),
+        *("end of a job", f"the winner (trial {result.best.trial})", "the ceiling"),
     ]
     assert note_of(figure) == f"{len(result.jobs)} jobs; thin lines are promotions"
     assert title_of(figure) == "The ladder over time"
@@ -161,9 +161,18 @@ def test_the_ceiling_rises_in_steps_and_no_job_is_above_it(result):
     last = result.ceilings[-1][1]
     assert pairs(ceiling) == [*result.ceilings, (result.reports, last)]
     assert ceiling["mark"]["interpolate"] == "step-after"
-    for x, y in pairs(labelled(figure, "point", "a job ends")):
+    for x, y in pairs(labelled(figure, "point", "end of a job")):
         level = max(level for reports, level in result.ceilings if reports <= x)
         assert y <= level
+
+
+def test_the_ceiling_is_below_the_dots(result):
+    marks = [
+        next((row["label"] for row in rows_of(layer) if "label" in row), "")
+        for layer in plots.ladder(result).spec["layer"]
+        if layer.get("name") != "hover"
+    ]
+    assert marks.index("the ceiling") < marks.index("end of a job")
 
 
 def test_rungs_are_evenly_spaced_and_written_at_the_axis(result):

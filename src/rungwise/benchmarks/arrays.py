@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.encoding import Numbers
 from rungwise.errors import InvalidArgumentError, TableError, Words
+from rungwise.formatting import format_count
 from rungwise.space import Space
 
 _SHAPE = "it must be [seeds, rows, resources] with at least one of each"
@@ -54,18 +55,17 @@ class Arrays:
     def check(self, card: Card) -> None:
         """Check that a card is the card of these arrays."""
         seeds, rows, resources = self.values.shape
-        if len(card.seeds) != seeds:
-            rule = f"the curves are of {seeds}"
-            raise TableError("seeds of the card", Words(f"{len(card.seeds)} numbers"), rule)
-        for name, said, found in (
-            ("rows", card.rows, rows),
-            ("resources", card.resources, resources),
+        for noun, said, found in (
+            ("seed", len(card.seeds), seeds),
+            ("row", card.rows, rows),
+            ("resource", card.resources, resources),
         ):
             if said != found:
-                raise TableError(f"{name} of the card", said, f"the curves have {found}")
+                rule = f"the curves have {format_count(found, noun)}"
+                raise TableError(f"number of {noun}s of the card", said, rule)
 
 
-def clean(
+def make_arrays(
     card: Card,
     *,
     values: Any,
@@ -76,17 +76,17 @@ def clean(
 ) -> Arrays:
     """Arrays from the arguments of a caller."""
     space = card.search_space()
-    curves = _numbers("values", values)
-    times = _numbers("seconds", seconds)
+    curves = _to_floats("values", values)
+    times = _to_floats("seconds", seconds)
     check_seconds(times)
-    checked = None if configs is None else valid(space, _listed("configs", configs))
-    called = None if names is None else _listed("names", names)
+    checked = None if configs is None else validate_configs(space, _to_tuple("configs", configs))
+    called = None if names is None else _to_tuple("names", names)
     if called is not None and not all(isinstance(name, str) for name in called):
         raise TableError("names", names, "each must be text")
     return Arrays(
         Numbers(curves),
         Numbers(times),
-        None if final is None else Numbers(_numbers("final", final)),
+        None if final is None else Numbers(_to_floats("final", final)),
         checked,
         called,
     )
@@ -100,14 +100,14 @@ def check_seconds(times: NDArray[np.float64]) -> None:
         raise TableError("seconds", float(times[wrong].ravel()[0]), rule)
 
 
-def valid(space: Space | None, configs: tuple[Any, ...]) -> tuple[Any, ...]:
+def validate_configs(space: Space | None, configs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Configurations as the space knows them; as they are, if there is none."""
     if space is None:
         return configs
-    return tuple(_valid(number, config, space) for number, config in enumerate(configs))
+    return tuple(_validate_config(number, config, space) for number, config in enumerate(configs))
 
 
-def _numbers(name: str, given: Any) -> NDArray[np.float64]:
+def _to_floats(name: str, given: Any) -> NDArray[np.float64]:
     try:
         array = np.asarray(given)
     except (TypeError, ValueError, OverflowError):
@@ -117,13 +117,13 @@ def _numbers(name: str, given: Any) -> NDArray[np.float64]:
     return np.array(array, dtype=np.float64)
 
 
-def _listed(name: str, given: Any) -> tuple[Any, ...]:
+def _to_tuple(name: str, given: Any) -> tuple[Any, ...]:
     if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
         raise TableError(name, given, "it must be a sequence, one item per row")
     return tuple(given.tolist() if isinstance(given, np.ndarray) else given)
 
 
-def _valid(number: int, config: Any, space: Space) -> dict[str, Any]:
+def _validate_config(number: int, config: Any, space: Space) -> dict[str, Any]:
     try:
         return dict(space.validate(config))
     except InvalidArgumentError as error:

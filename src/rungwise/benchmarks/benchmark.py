@@ -68,7 +68,7 @@ class Benchmark:
             (2, 2, 1)
         """
         must_be("card", card, Card, "a rungwise.benchmarks.Card")
-        content = arrays.clean(
+        content = arrays.make_arrays(
             card, values=values, seconds=seconds, final=final, configs=configs, names=names
         )
         _, rows, resources = content.values.shape

@@ -136,7 +136,7 @@ class Card:
             raise TableError("card", document, f"it must also have {', '.join(missing)}")
         unknown = sorted(map(str, document.keys() - set(known)))
         if unknown:
-            rule = f"it must have no {', '.join(unknown)}: what is not foreseen belongs in details"
+            rule = f"it must have no {', '.join(unknown)}: put other fields into details"
             raise TableError("card", document, rule)
         return cls(**document)
 

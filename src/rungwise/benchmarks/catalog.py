@@ -98,9 +98,9 @@ def _only(name: str, everywhere: tuple[Place, ...]) -> Place:
     if not found:
         listed = ", ".join(dict.fromkeys(place.name for place in everywhere)) or "none"
         rule = (
-            f"installed are: {listed}. Get more with `rungwise benchmark fetch` or "
-            f"`rungwise benchmark convert`; if they are in another folder than {data_folder()}, "
-            f"set {VARIABLE}"
+            f"there is no benchmark of this name; installed: {listed}; to get more: `rungwise "
+            f"benchmark fetch` or `rungwise benchmark convert`; if they are in another folder than "
+            f"{data_folder()}, set {VARIABLE}"
         )
         raise TableError("benchmark", name, rule)
     return found[0]

@@ -59,8 +59,8 @@ def decode(name: str, stored: Stored, form: Any) -> Numbers:
     """The numbers of an array that :func:`encode` made; the form is not trusted."""
     _check_form(f"encoding of {name}", form)
     if stored.dtype != _DTYPES[form["dtype"]]:
-        found = Words(f"of {stored.dtype} {stored.shape}")
-        raise TableError(name, found, f"its card says {form['dtype']}")
+        found = Words(str(stored.dtype))
+        raise TableError(f"dtype of {name}", found, f"the card says {form['dtype']}")
     return Numbers(stored, form)
 
 
@@ -115,8 +115,8 @@ def _count(name: str, values: Floats, quantum: float) -> tuple[Stored, int]:
     offset = 0.0 if low >= 0 and high <= LARGEST else low
     if not high - offset <= LARGEST or not abs(offset) <= FURTHEST:
         rule = (
-            f"they must span at most {LARGEST} quanta of {quantum!r}: "
-            "take a larger quantum, or none for 32-bit floats"
+            f"values may span at most {LARGEST:,} multiples of quantum {quantum!r}; "
+            "choose a larger quantum, or none (32-bit floats)"
         )
         span = Words(f"from {low * quantum:g} to {high * quantum:g}")
         raise TableError(name, span, rule)

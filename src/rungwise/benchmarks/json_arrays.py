@@ -28,7 +28,7 @@ def unpack_configs(array: NDArray[Any], rows: int) -> tuple[dict[str, Scalar], .
     """The configurations that :func:`pack_configs` was given."""
     configs = unpack_json("configs", array)
     if not isinstance(configs, list) or len(configs) != rows:
-        found = Words(f"of length {len(configs)}" if isinstance(configs, list) else "no list")
+        found = Words(f"of length {len(configs)}" if isinstance(configs, list) else "not a list")
         raise TableError("configs", found, f"it needs one for each of {rows} rows")
     return tuple(_check_config(*numbered) for numbered in enumerate(configs))
 
@@ -49,12 +49,13 @@ def pack_json(key: str, document: Any) -> NDArray[np.uint8]:
 def unpack_json(key: str, array: NDArray[Any]) -> Any:
     """The document that :func:`pack_json` was given."""
     if array.dtype != np.uint8 or array.ndim != 1 or array.size > LIMIT:
-        found = Words(f"of {array.dtype} {array.shape}")
-        raise TableError(key, found, f"it must be a text in bytes, at most {LIMIT:,}")
+        found = Words(f"a {array.dtype} array of shape {array.shape}")
+        rule = f"it must be a 1-D uint8 array with JSON text, at most {LIMIT:,} bytes"
+        raise TableError(key, found, rule)
     try:
         return json.loads(array.tobytes().decode())
     except (ValueError, RecursionError):
-        raise TableError(key, Words("no JSON"), "it must be a JSON text in UTF-8") from None
+        raise TableError(key, Words("not valid JSON"), "it must be JSON in UTF-8") from None
 
 
 def _check_config(number: int, config: Any) -> dict[str, Scalar]:

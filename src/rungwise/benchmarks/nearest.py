@@ -35,12 +35,12 @@ class Nearest:
 
     def __init__(self, space: Space, configs: Sequence[Mapping[str, Any]]) -> None:
         self._space = space
-        self._recorded = self._encoded(configs)
+        self._recorded = self._encode(configs)
         self._named = np.array([is_unordered(parameter.domain) for parameter in space.parameters])
 
     def rows(self, configs: Sequence[Mapping[str, Any]]) -> NDArray[np.int64]:
         """The row of the recorded configuration nearest to each of these."""
-        asked = self._encoded(configs)
+        asked = self._encode(configs)
         found = np.empty(len(asked), dtype=np.int64)
         step = max(1, PAIRS // len(self._recorded))
         for begin in range(0, len(asked), step):
@@ -50,10 +50,10 @@ class Nearest:
 
     def distances(self, config: Mapping[str, Any]) -> NDArray[np.float64]:
         """The squared distance of a configuration to each of the recorded ones."""
-        found: NDArray[np.float64] = self._distances(self._encoded([config]))[0]
+        found: NDArray[np.float64] = self._distances(self._encode([config]))[0]
         return found
 
-    def _encoded(self, configs: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+    def _encode(self, configs: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
         vectors = np.empty((len(configs), len(self._space.parameters)))
         for number, config in enumerate(configs):
             vectors[number] = self._space.encode(config)

@@ -29,7 +29,7 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from rungwise.benchmarks import encoding, json_arrays, npz
-from rungwise.benchmarks.arrays import Arrays, check_seconds, clean, valid
+from rungwise.benchmarks.arrays import Arrays, check_seconds, make_arrays, validate_configs
 from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card, check_name
 from rungwise.errors import InvalidArgumentError, TableError, Words
@@ -73,8 +73,10 @@ def write(
         final_quantum: the same for ``final``.
     """
     must_be("card", card, Card, "a rungwise.benchmarks.Card")
-    arrays = clean(card, values=values, seconds=seconds, final=final, configs=configs, names=names)
-    stored, forms = _encoded(arrays, {"values": quantum, "final": final_quantum})
+    arrays = make_arrays(
+        card, values=values, seconds=seconds, final=final, configs=configs, names=names
+    )
+    stored, forms = _encode(arrays, {"values": quantum, "final": final_quantum})
     content = npz.pack_arrays(stored)
     _, rows, resources = arrays.values.shape
     card = replace(
@@ -110,9 +112,9 @@ def read(folder: str | PathLike[str], name: str) -> Benchmark:
         raise TableError(str(path), what, rule)
     stored = npz.unpack_arrays(path, content)
     try:
-        return Benchmark(card, _decoded(card, stored))
+        return Benchmark(card, _decode(card, stored))
     except InvalidArgumentError as error:
-        raise _placed(path, error) from error
+        raise _add_path(path, error) from error
 
 
 def read_card(folder: str | PathLike[str], name: str) -> Card:
@@ -122,16 +124,16 @@ def read_card(folder: str | PathLike[str], name: str) -> Card:
     try:
         card = Card.from_json(json.loads(text.decode()))
     except InvalidArgumentError as error:
-        raise _placed(path, error) from error
+        raise _add_path(path, error) from error
     except (ValueError, RecursionError) as error:
-        raise TableError(str(path), Words("no JSON text"), "a data card must be one") from error
+        raise TableError(str(path), Words("not JSON"), "a data card must be JSON") from error
     if card.name != name:
         rule = "the card and its file must have the same name"
         raise TableError(str(path), Words(f"the card of {card.name!r}"), rule)
     return card
 
 
-def _encoded(
+def _encode(
     arrays: Arrays, quanta: Mapping[str, float | None]
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """What is stored, in the order of the file, and how it is to be read."""
@@ -148,14 +150,14 @@ def _encoded(
     return stored, forms
 
 
-def _decoded(card: Card, stored: Mapping[str, NDArray[Any]]) -> Arrays:
+def _decode(card: Card, stored: Mapping[str, NDArray[Any]]) -> Arrays:
     """The arrays behind what is stored."""
     for name in ("values", "seconds"):
         if name not in stored:
-            raise TableError("file", sorted(stored), f"it must have an array {name!r}")
+            raise TableError("list of arrays", sorted(stored), f"it must have {name!r}")
     for name in stored:
         if name not in ("values", "seconds", "final", "configs", "names"):
-            raise TableError("file", name, "no such array belongs in a benchmark")
+            raise TableError("array", name, "a benchmark has no array of this name")
     numbers = {
         name: encoding.decode(name, stored[name], card.encoding.get(name))
         for name in ("values", "seconds", "final")
@@ -166,7 +168,7 @@ def _decoded(card: Card, stored: Mapping[str, NDArray[Any]]) -> Arrays:
     check_seconds(found.seconds[...])
     configs = None
     if "configs" in stored:
-        configs = valid(
+        configs = validate_configs(
             card.search_space(), json_arrays.unpack_configs(stored["configs"], card.rows)
         )
     return replace(found, configs=configs, names=_names(stored.get("names")))
@@ -181,10 +183,9 @@ def _names(stored: NDArray[Any] | None) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _placed(path: Path, error: InvalidArgumentError) -> TableError:
+def _add_path(path: Path, error: InvalidArgumentError) -> TableError:
     """An error with the file that it is in."""
-    found = Words(f"a file whose {error.argument} is {error.value!r}")
-    return TableError(str(path), found, error.rule)
+    return TableError(f"{path}: {error.argument}", error.value, error.rule)
 
 
 def _put(files: Mapping[Path, bytes]) -> None:

@@ -142,7 +142,7 @@ def pareto(
     return make_figure(
         [_draw_front(best), *_draw_points(points, best, (low, high))],
         title=labels.title,
-        note="± a standard deviation; the grey line joins what nothing beats for less",
+        note="bars: ± 1 standard deviation; grey line: Pareto front",
         x=x,
         y={"title": labels.value, "scale": {"padding": 20}},
         # As high as the legend is.
@@ -193,7 +193,7 @@ def _draw_bars(factors: Mapping[str, float], names: Sequence[str]) -> list[dict[
     """The bars with their factors, and a line where both are as fast."""
     rows = [
         {
-            "name": theme.clean(name),
+            "name": theme.clean_text(name),
             "x": factors[name],
             "text": f"{factors[name]:.2f}×",
             "colour": theme.colour(0 if factors[name] >= 1 else 1),
@@ -219,8 +219,8 @@ def make_points(section: Comparison, against: Against) -> list[Point]:
     for row in section.rows:
         price = row.spent if against == "spent" else row.seconds
         if math.isfinite(row.final.mean) and math.isfinite(price.mean):
-            value, value_std = _scaled(row.final, scale)
-            cost, cost_std = _scaled(price, costs[against])
+            value, value_std = _scale(row.final, scale)
+            cost, cost_std = _scale(price, costs[against])
             points.append(Point(row.label, value, cost, value_std, cost_std))
     return points
 
@@ -232,7 +232,7 @@ def _choose_labels(section: Comparison, against: Against) -> Labels:
     return Labels(title, f"{section.final_metric}{unit}", cost, section.final_goal)
 
 
-def _scaled(figure: Spread, factor: float) -> tuple[float, float]:
+def _scale(figure: Spread, factor: float) -> tuple[float, float]:
     spread = figure.std * factor
     return figure.mean * factor, spread if math.isfinite(spread) else 0.0
 
@@ -301,7 +301,7 @@ def _draw_points(
 
 def _name_points(points: Sequence[Point]) -> list[str]:
     """What the legend lists; numbered where colours alone do not distinguish the points."""
-    names = [theme.clean(point.label) for point in points]
+    names = [theme.clean_text(point.label) for point in points]
     if len(names) <= len(theme.PALETTE) and len(set(names)) == len(names):
         return names
     return [f"{number}  {name}" for number, name in enumerate(names, start=1)]

@@ -15,6 +15,7 @@ from rungwise.core.seeding import generator
 from rungwise.errors import InvalidArgumentError, Words
 from rungwise.formatting import format_config, format_value
 from rungwise.plots import theme
+from rungwise.plots.domains import LARGEST, make_count_axis
 from rungwise.plots.figure import Figure, make_figure
 from rungwise.plots.layers import DOT, hover, layer, legend, tip
 from rungwise.schedulers import FixedResource
@@ -115,13 +116,17 @@ def learning_curves(
     note = "lower is better" if axes.goal == "min" else "higher is better"
     y: dict[str, Any] = {"title": axes.metric}
     if span != EVERYTHING:
-        note += "; the most extreme values lie outside the picture"
+        note += "; the most extreme values are not shown"
         y["scale"] = {"domain": list(span), "nice": False}
     return make_figure(
         [*_draw_others(rest, axes, span), *_draw_best(best, rest, axes, span)],
         title=_make_title(axes, best, rest),
         note=note,
-        x={"title": axes.resource, "scale": {"nice": False}},
+        x={
+            "title": axes.resource,
+            "scale": {"nice": False},
+            **make_count_axis(place for curve in curves for place in curve.resources.tolist()),
+        },
         y=y,
     )
 
@@ -279,16 +284,16 @@ def _describe(curve: Curve) -> dict[str, Any]:
     """What tooltips say of a curve, whatever point of it."""
     return {
         "number": curve.number,
-        "name": theme.clean(curve.name),
+        "name": theme.clean_text(curve.name),
         "score": format_value(curve.score),
-        "about": theme.clean(curve.about),
+        "about": theme.clean_text(curve.about),
     }
 
 
 def _name_in_legend(curve: Curve, place: int, axes: Axes) -> str:
     short = curve.name if len(curve.name) <= LONGEST else f"{axes.kind} {curve.number}"
     value = "" if curve.score is None else f": {format_value(curve.score)}"
-    return theme.clean(f"{place + 1}. {short}{value}")
+    return theme.clean_text(f"{place + 1}. {short}{value}")
 
 
 def _make_title(axes: Axes, best: Sequence[Curve], rest: Sequence[Curve]) -> str:
@@ -349,7 +354,7 @@ def _cut(resources: Floats, values: Floats, span: Span) -> tuple[list[float], li
 def _find_span(curves: Sequence[Curve], best: Sequence[Curve]) -> Span:
     """The range of values to show, where a few that exploded would flatten all others."""
     values = np.concatenate([curve.values for curve in curves])
-    values = values[np.isfinite(values)]
+    values = values[np.isfinite(values)].clip(-LARGEST, LARGEST)
     if not values.size:
         return EVERYTHING
     low, high = np.percentile(values, [2, 98]).tolist()

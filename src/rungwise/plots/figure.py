@@ -17,6 +17,7 @@ from typing import Any
 
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 from rungwise.plots import html, theme
+from rungwise.plots.domains import set_domain
 from rungwise.plots.layers import HOVER
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -60,10 +61,10 @@ class Figure:
         """
         spec = dict(self.spec)
         if title is not None:
-            spec["title"] = {**spec["title"], "text": theme.clean(title)}
+            spec["title"] = {**spec["title"], "text": theme.clean_text(title)}
         for axis, text in (("x", x), ("y", y)):
             if text is not None:
-                channel = {**spec["encoding"][axis], "title": theme.clean(text)}
+                channel = {**spec["encoding"][axis], "title": theme.clean_text(text)}
                 spec["encoding"] = {**spec["encoding"], axis: channel}
         return Figure(spec)
 
@@ -98,13 +99,14 @@ def make_figure(
         y: the vertical axis.
         height: in pixels.
     """
-    heading: dict[str, Any] = {"text": theme.clean(title)}
+    heading: dict[str, Any] = {"text": theme.clean_text(title)}
     if note:
-        heading["subtitle"] = theme.clean(note)
+        heading["subtitle"] = theme.clean_text(note)
     axes = {}
     for name, axis in (("x", x), ("y", y)):
         channel = {"field": name, "type": "quantitative", **axis}
-        axes[name] = {**channel, "title": theme.clean(axis["title"])}
+        axes[name] = {**channel, "title": theme.clean_text(axis["title"])}
+        set_domain(layers, name, axes[name])
     return Figure(
         {
             "$schema": SCHEMA,
@@ -134,6 +136,9 @@ def export(figure: Figure, path: str | os.PathLike[str]) -> Path:
     if not isinstance(figure, Figure):
         raise InvalidArgumentError("figure", figure, "it must be a figure of rungwise.plots")
     target = Path(path)
+    if not target.parent.is_dir():
+        rule = f"the folder {target.parent} must exist: create it first"
+        raise InvalidArgumentError("path", str(path), rule)
     kind = target.suffix.lower()
     if kind == ".html":
         content = make_page(figure).encode()

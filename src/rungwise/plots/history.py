@@ -11,6 +11,7 @@ from typing import Any
 from rungwise.errors import InvalidArgumentError, Words
 from rungwise.formatting import format_config, format_count
 from rungwise.plots import theme
+from rungwise.plots.domains import make_count_axis
 from rungwise.plots.figure import Figure, make_figure
 from rungwise.plots.layers import DOT, hover, layer, legend, log_axis, tip
 from rungwise.views import UNNAMED, StudyView, find_view
@@ -45,7 +46,7 @@ def epsilon(results: Any) -> Figure:
     metrics = {view.metric for view in views.values()}
     unit = metrics.pop() if len(metrics) == 1 else UNNAMED
     if any(view.epsilons for view in views.values()):
-        note = "0 as long as no two curves have crossed and crossed back"
+        note = "0 until two curves have crossed twice"
     else:
         note = "no check has depended on ε, so it is still 0"
     if rises:
@@ -58,7 +59,11 @@ def epsilon(results: Any) -> Figure:
         _draw_epsilons(lines, rises, names),
         title="ε over the study",
         note=note,
-        x={"title": "reports", "axis": {"tickMinStep": 1}, "scale": {"nice": False}},
+        x={
+            "title": "reports",
+            "scale": {"nice": False},
+            **make_count_axis(x for line in lines for x in line["x"]),
+        },
         y={"title": "ε" if unit == UNNAMED else f"ε (in units of {unit})", **y},
     )
 
@@ -87,7 +92,7 @@ def _estimates_noise(view: StudyView) -> bool:
 
 
 def _name_study(label: str, view: StudyView) -> str:
-    name = theme.clean(label or "ε")
+    name = theme.clean_text(label or "ε")
     if view.epsilons or not label:
         return name
     return f"{name} (not needed)" if _estimates_noise(view) else f"{name} (has no ε)"
@@ -165,7 +170,7 @@ def ladder(result: Any) -> Figure:
     jobs = _read_jobs(view)
     if not jobs:
         rule = "at least one job must have reported"
-        raise InvalidArgumentError("result", Words("without a job"), rule)
+        raise InvalidArgumentError("result", Words("without a report"), rule)
     ends = [job.end for job in jobs]
     high = max([*ends, *(level for _, level in view.ceilings)])
     ticks = [level for level in view.levels if level <= high]
@@ -175,8 +180,9 @@ def ladder(result: Any) -> Figure:
         title="The ladder over time",
         note=f"{format_count(len(jobs), 'job')}; thin lines are promotions",
         x={
-            "title": "reports, job after job",
+            "title": "reports (cumulative over jobs)",
             "scale": {"zero": True, "nice": False, "padding": 8},
+            **make_count_axis([0, *(job.at for job in jobs)]),
         },
         # Levels grow by a factor from rung to rung, so that a logarithm spaces them evenly.
         y={"title": "resource (rungs)", **log_axis(low / 1.4, high * 1.6, _thin(ticks))},
@@ -199,11 +205,11 @@ def _read_jobs(view: StudyView) -> list[Training]:
     return jobs
 
 
-JOB, CEILING = "a job ends", "the ceiling"
+JOB, CEILING = "end of a job", "the ceiling"
 
 
 def _draw_ladder(jobs: Sequence[Training], view: StudyView) -> list[dict[str, Any]]:
-    """Promotions, the dots of all jobs, those of the winner joined, and the ceiling."""
+    """Promotions, the ceiling, the dots of all jobs, and those of the winner joined."""
     best = None if view.best is None else view.best.trial
     rises: list[tuple[float, float]] = [one for one in view.ceilings if one[1] > 0]
     winner = f"the winner (trial {best})"
@@ -222,23 +228,24 @@ def _draw_ladder(jobs: Sequence[Training], view: StudyView) -> list[dict[str, An
     tips.append(tip("about", "configuration"))
     dots = [{**_describe(job, view), "label": JOB} for job in jobs if job.trial != best]
     path = [{**_describe(job, view), "label": winner} for job in jobs if job.trial == best]
-    layers = [
-        layer(promoted, thin, y2={"field": "y2"}),
+    above = [
         layer(dots, {**DOT, "size": 22, "opacity": 0.6}, **colour, **shape, tooltip=tips),
         layer(path, {"type": "line", "strokeWidth": 2}, **colour),
         layer(path, {**DOT, "size": 70}, **colour, **shape, tooltip=tips),
     ]
+    below = [layer(promoted, thin, y2={"field": "y2"})]
     if rises:
         rises.append((max(jobs[-1].at, view.reports), rises[-1][1]))
         steps = [{"label": CEILING, "x": x, "y": y} for x, y in rises]
         mark = {"type": "line", "interpolate": "step-after", "strokeWidth": 2.5}
-        layers.append(layer(steps, mark, **colour))
-        layers.append(hover(steps, [tip("y", CEILING, ","), tip("x", "after reports", ",")]))
-    return layers
+        # Below the dots: those of jobs that ended at the ceiling lie on it.
+        below.append(layer(steps, mark, **colour))
+        above.append(hover(steps, [tip("y", CEILING, ","), tip("x", "after reports", ",")]))
+    return below + above
 
 
 def _describe(job: Training, view: StudyView) -> dict[str, Any]:
-    about = theme.clean(format_config(view.trial(job.trial).config))
+    about = theme.clean_text(format_config(view.trial(job.trial).config))
     return {"trial": job.trial, "from": job.start, "about": about, "x": job.at, "y": job.end}
 
 

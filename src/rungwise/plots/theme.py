@@ -50,7 +50,7 @@ CONFIG: dict[str, Any] = {
 """The configuration of Vega-Lite. Without ``aria`` an SVG has no text for each of its points."""
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """A user's text on one line, without control characters."""
     return strip_controls(text).replace("\n", " ")
 

@@ -303,7 +303,7 @@ def test_axes_count_what_the_benchmark_counts(found):
         for document in page.documents.values()
     }
     assert ("resource spent (epochs)", "test accuracy after 27 epochs (%)") in axes
-    assert ("reports, job after job", "rungs (epochs)") in axes
+    assert ("reports (cumulative over jobs)", "rungs (epochs)") in axes
     assert ("reports", "ε (validation accuracy)") in axes
 
 
@@ -340,7 +340,7 @@ def test_who_spent_nothing_is_told_in_words(found):
     needs("plots")
     page = Reader(html(found, load=None))
     assert names_of(page.documents["figure-3"]) == ["ASHA", "PASHA", "One-epoch baseline"]
-    assert "since nothing was spent: Random baseline (" in page.text
+    assert "because they spent nothing: Random baseline (" in page.text
 
 
 def test_a_method_of_several_experiments_is_one_point():

@@ -199,7 +199,7 @@ def test_a_data_folder_without_benchmarks_says_how_to_get_some(folder):
 
 def test_an_unknown_benchmark_lists_those_at_hand(folder):
     write_tiny(folder)
-    with pytest.raises(TableError, match=r"'tinny'.*installed are: tiny"):
+    with pytest.raises(TableError, match=r"'tinny'.*installed: tiny"):
         reproduce(["table1"], ["tiny", "tinny"])
 
 

@@ -95,7 +95,7 @@ def test_a_file_in_the_way_is_refused(folder, tmp_path):
         (["table9"], "experiment is 'table9', but it must be all or one of table1, eta"),
         (["table1", "--protocol", "theirs"], "--protocol is 'theirs'"),
         (["table1", "--seeds", "3"], "--quick means one seed"),
-        (["table1", "--benchmark", "nope"], "installed are: tiny"),
+        (["table1", "--benchmark", "nope"], "installed: tiny"),
     ],
 )
 def test_mistakes_are_told(folder, words, error):

@@ -1,4 +1,4 @@
-"""Where a JSON text is wrong: the line of a file of PD1, the entry and the letter in LCBench."""
+"""Where a JSON text is wrong: the line of a file of PD1, the entry and the character in LCBench."""
 
 import io
 import json
@@ -12,11 +12,11 @@ from rungwise.lab.sources import json_stream
 GOOD = json_lines([pd1_run(0.1), pd1_run(0.2)])
 
 LINES = {
-    b'{"dataset": "a",, "model": "b"}': "letter 17",
-    b'{"dataset": "\xff"}': "byte 14 is no UTF-8",
+    b'{"dataset": "a",, "model": "b"}': "character 17",
+    b'{"dataset": "\xff"}': "byte 14 is not UTF-8",
     b'{"dataset": ' + b"[" * 100_000: "nested that deeply",
     b'{"n": ' + b"9" * 10_000 + b"}": "an integer of that many digits",
-    b'{"dataset"': "letter 12",
+    b'{"dataset"': "character 12",
 }
 
 
@@ -37,20 +37,20 @@ def test_an_integer_beyond_all_floats_has_its_line(tmp_path):
 
 
 ENTRIES = {
-    "[1,, 2]": "letter {+3}",
-    '{"x" 5}': "letter {+5}",
-    "nothing": "letter {+0}",
-    '"\t"': "letter {+1}",
+    "[1,, 2]": "character {+3}",
+    '{"x" 5}': "character {+5}",
+    "nothing": "character {+0}",
+    '"\t"': "character {+1}",
     "[" * 100_000: "nested that deeply",
     "9" * 10_000: "an integer of that many digits",
-    "5 6": "at letter {+2}, '6",
-    "5]": "at letter {+1}, ']",
+    "5 6": "at character {+2}, '6",
+    "5]": "at character {+1}, ']",
 }
 
 
 @pytest.mark.parametrize("chunk", [7, 1000, 2**20])
 @pytest.mark.parametrize("wrong", ENTRIES, ids=lambda wrong: wrong[:8])
-def test_the_entry_and_the_letter_in_lcbench(wrong, chunk):
+def test_the_entry_and_the_character_in_lcbench(wrong, chunk):
     class Slow(io.BytesIO):
         def read(self, size=-1):
             return super().read(min(size, chunk))
@@ -79,7 +79,7 @@ def test_a_byte_that_is_no_utf8_is_told_in_its_entry(chunk):
     with pytest.raises(TableError) as caught:
         seen.extend(json_stream.iterate_entries(Slow(text), "x"))
     assert str(caught.value).startswith("x: 'a', '1' is damaged")
-    assert f"byte {len(begin) + 1} is no UTF-8" in str(caught.value)
+    assert f"byte {len(begin) + 1} is not UTF-8" in str(caught.value)
 
 
 def test_the_end_of_a_text_is_called_so():
@@ -98,7 +98,7 @@ def test_an_error_is_told_before_megabytes_behind_it_are_read():
             return b'{"a": {"0": [1,, ' if self.total == size else b"1, " * (size // 3)
 
     stream = Endless()
-    with pytest.raises(TableError, match=r"'a', '0' is .* letter 16"):
+    with pytest.raises(TableError, match=r"'a', '0' is .* character 16"):
         list(json_stream.iterate_entries(stream, "x"))
     assert stream.total <= 2**22
 
@@ -107,11 +107,11 @@ def test_the_place_is_told_to_who_converts(tmp_path):
     path = tmp_path / "data_2k.json"
     run = json.dumps(lcbench_run(0))
     path.write_text(f'{{"adult": {{"0": {run}, "1": [1,, 2]}}}}')
-    refused(path, tmp_path, "data_2k.json: 'adult', '1' is damaged", f"letter {len(run) + 27:,}")
+    refused(path, tmp_path, "data_2k.json: 'adult', '1' is damaged", f"character {len(run) + 27:,}")
 
 
 @pytest.mark.parametrize("text", ["{}", " {\n}\n", "{ }"])
 def test_an_empty_object_is_nothing_that_is_known(tmp_path, text):
     path = tmp_path / "a.json"
     path.write_text(text)
-    refused(path, tmp_path, "of no known form")
+    refused(path, tmp_path, "in an unknown format")

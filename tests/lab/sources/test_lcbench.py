@@ -183,7 +183,7 @@ def test_a_run_that_is_there_twice_is_refused(tmp_path):
     path = tmp_path / "data_2k.json"
     run = json.dumps(lcbench_run(0))
     path.write_text(f'{{"adult": {{"0": {run}, "0": {run}}}}}')
-    refused(path, tmp_path, "'adult', configuration '0'", "there twice")
+    refused(path, tmp_path, "'adult', configuration '0'", "present twice")
 
 
 def test_the_place_is_told(tmp_path):
@@ -215,7 +215,7 @@ def test_cut_and_strange_zip_files_are_refused(tmp_path):
     refused(path, tmp_path, "data_2k_lw.zip")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("../data_2k_lw.json", text)
-    refused(path, tmp_path, "of no known form")
+    refused(path, tmp_path, "in an unknown format")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data_2k_lw.json", text)
         archive.writestr("data_2k.json", text)
@@ -259,7 +259,7 @@ def test_an_entry_that_never_ends_is_refused(monkeypatch):
             return b'{"a": {"0": [' + b"1," * 100 if self.total == size else b"1," * (size // 2)
 
     stream = Endless()
-    with pytest.raises(TableError, match="at most 1,048,576 letters"):
+    with pytest.raises(TableError, match="at most 1,048,576 characters"):
         list(json_stream.iterate_entries(stream, "x"))
     assert stream.total < 2**24
 

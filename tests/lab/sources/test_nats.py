@@ -263,7 +263,7 @@ def test_a_tar_of_something_else_is_refused(tmp_path):
 def test_results_that_are_no_pickle_are_refused(tmp_path):
     path = tmp_path / "x.bz2"
     path.write_bytes(bz2.compress(b"hello"))
-    refused(path, tmp_path, "of no known form")
+    refused(path, tmp_path, "in an unknown format")
 
 
 def changed(change, index=0):
@@ -299,6 +299,12 @@ def test_broken_records_are_refused(nats_folder, tmp_path, what):
     refused(nats_folder({0: changed(BROKEN[what])}), tmp_path, "000000.pickle.pbz2")
 
 
+def test_a_file_under_the_name_of_another_architecture_is_refused(nats_folder, tmp_path):
+    record = changed(BROKEN["another index"])
+    found = "000000.pickle.pbz2 is a file that holds architecture 5"
+    refused(nats_folder({0: record}), tmp_path, found, "its file name says 0")
+
+
 def test_the_size_search_space_is_refused(nats_folder, tmp_path):
     record = OrderedDict([("90", arch_record(0)["200"])])
     refused(nats_folder({0: record}), tmp_path, "results of '200' epochs")
@@ -312,13 +318,18 @@ def test_one_architecture_is_no_benchmark(nats_folder, tmp_path):
 def test_an_architecture_that_is_there_twice_is_refused(nats_folder, tmp_path):
     content = pickled(arch_record(4))
     members = [("a/000004.pickle.pbz2", content), ("b/000004.pickle.pbz2", content)]
-    refused(tar_of(members, tmp_path / "x.tar", "w"), tmp_path, "architecture 4", "only once")
+    refused(
+        tar_of(members, tmp_path / "x.tar", "w"),
+        tmp_path,
+        "architecture 4 occurs twice",
+        "each may occur only once",
+    )
 
 
 def test_architectures_of_one_text_are_refused(nats_folder, tmp_path):
     records = {index: arch_record(index, text=arch_text(max(index, 2))) for index in (0, 1, 2, 3)}
-    rule = "architectures 0 and 1 must differ"
-    refused(nats_folder(records), tmp_path, "NATS-tss-v1_0-3ffb9-simple is ambiguous", rule)
+    found = "architectures 0 and 1 have the same operations"
+    refused(nats_folder(records), tmp_path, "NATS-tss-v1_0-3ffb9-simple is a source", found)
 
 
 def test_a_bomb_is_refused(nats_folder, tmp_path):

@@ -57,7 +57,7 @@ def reproduce(
     names = chosen(experiments)
     if not names:
         raise InvalidArgumentError("experiments", experiments, "at least one is required")
-    settings = _checked(Settings(names) if settings is None else settings, names)
+    settings = _check_settings(Settings(names) if settings is None else settings, names)
     settings = replace(settings, benchmarks=tuple(benchmarks or ()))
     for name in names:
         if not available.is_installed(EXPERIMENTS[name].extra):
@@ -114,7 +114,7 @@ def _describe_random_baseline(name: str, pairs: Pairs) -> tuple[str, ...]:
     return (sentence,)
 
 
-def _checked(settings: Settings, names: tuple[str, ...]) -> Settings:
+def _check_settings(settings: Settings, names: tuple[str, ...]) -> Settings:
     must_be("settings", settings, Settings, "rungwise.lab.reproduction.Settings(…)")
     if not settings.protocols:
         raise InvalidArgumentError("protocols", settings.protocols, "at least one is required")

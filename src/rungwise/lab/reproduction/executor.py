@@ -94,7 +94,7 @@ def run(
     total = sum(len(chunk.runs) for chunk in chunks)
     done = 0
     found: dict[int, list[Outcome]] = {}
-    for number, outcomes in _finished(chunks, load, min(processes, len(chunks))):
+    for number, outcomes in _run_chunks(chunks, load, min(processes, len(chunks))):
         found[number] = outcomes
         done += len(outcomes)
         if progress is not None:
@@ -102,7 +102,7 @@ def run(
     return [outcome for number in range(len(chunks)) for outcome in found[number]]
 
 
-def _finished(
+def _run_chunks(
     chunks: Sequence[Chunk], load: Load, processes: int
 ) -> Iterator[tuple[int, list[Outcome]]]:
     """(number, outcomes) of each chunk, when it is finished."""

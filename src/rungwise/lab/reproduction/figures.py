@@ -94,8 +94,8 @@ def draw_studies(reproduction: Reproduction, benchmark: Benchmark) -> Iterator[P
     yield Picture(
         plots.learning_curves(benchmark, rows=rows, others=False),
         f"The three of {len(rows)} sampled configurations that are best in the end. Curves that "
-        "cross again and again belong to configurations that are equally good: from them PASHA "
-        "reads how much is noise.",
+        "cross again and again belong to configurations that are equally good: PASHA estimates "
+        "the noise from them.",
     )
     yield Picture(
         plots.learning_curves(benchmark, rows=rows),
@@ -135,4 +135,4 @@ def _write_caption(section: Section, free: list[Row]) -> str:
     if not free:
         return bars
     names = join_words([f"{row.label} ({number_text.final(section, row.final)})" for row in free])
-    return f"{bars} Not in the picture, since nothing was spent: {names}."
+    return f"{bars} Not shown, because they spent nothing: {names}."

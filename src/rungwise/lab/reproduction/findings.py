@@ -40,7 +40,7 @@ def write_findings(section: Section, runs: Runs) -> tuple[str, ...]:
     if section.experiment in ("resources", "granularity"):
         notes += _more_rungs(section, runs)
     notes += searcher_findings.write_findings(section, runs)
-    notes += _untrained(section, runs)
+    notes += _note_untrained(section, runs)
     notes += _without_regret(section, runs)
     notes += [section.part] if section.part else _beside_the_paper(section)
     return tuple(note for note in notes if note)
@@ -58,7 +58,7 @@ def find_rivals(section: Section, runs: Runs) -> tuple[Rival, ...]:
     for row in section.rows:
         if not row.spent.mean:
             continue
-        gain, error = statistics.paired(section, runs[row.method], runs["pasha"])
+        gain, error = statistics.compare_pairs(section, runs[row.method], runs["pasha"])
         share = _share(row, pasha)
         if row is not pasha and share < LESS and gain >= -statistics.margin(error):
             found.append(Rival(row.method, row.label, gain, error, share))
@@ -72,7 +72,7 @@ def find_better(section: Section, runs: Runs) -> tuple[Rival, ...]:
         asha = section.row(METHODS[row.method].reference)
         if asha is None:
             continue
-        gain, error = statistics.paired(section, runs[asha.method], runs[row.method])
+        gain, error = statistics.compare_pairs(section, runs[asha.method], runs[row.method])
         if gain > statistics.margin(error):
             found.append(Rival(asha.method, asha.label, gain, error, _share(asha, row)))
     return tuple(found)
@@ -176,7 +176,7 @@ def _against(section: Section, row: Row, other: Row, runs: Runs) -> str:
     searched = any(METHODS[one.method].plain for one in (row, other))
     how = "with the same seeds" if searched else "on the same samples"
     gain = statistics.format_gain(
-        section, *statistics.paired(section, runs[row.method], runs[other.method])
+        section, *statistics.compare_pairs(section, runs[row.method], runs[other.method])
     )
     faster = other.seconds.mean / row.seconds.mean if row.seconds.mean else None
     speed = "" if faster is None else f", {number_text.speedup(faster)} the speed"
@@ -239,7 +239,7 @@ def _more_rungs(section: Section, runs: Runs) -> list[str]:
     ]
 
 
-def _untrained(section: Section, runs: Runs) -> list[str]:
+def _note_untrained(section: Section, runs: Runs) -> list[str]:
     """Runs that chose nothing, and runs whose choice has no final value."""
     reasons = {
         "Runs that ended before a finite value was reported, and chose nothing": lambda run: (

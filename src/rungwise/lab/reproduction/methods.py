@@ -91,7 +91,7 @@ class Method:
     extra: str = ""
 
 
-def scheduled(make: Maker, searcher: Searcher | None = None) -> Player:
+def make_player(make: Maker, searcher: Searcher | None = None) -> Player:
     """A player that runs a recipe on the sample, or on the same number of rows from a searcher."""
 
     def play(case: Case) -> SimulationResult:
@@ -116,7 +116,7 @@ def at_random(case: Case) -> SimulationResult:
 
 def asha(eta: int = ETA, share: int = 1, searcher: Searcher | None = None) -> Player:
     """ASHA up to the end of the table, or to a share of it."""
-    return scheduled(
+    return make_player(
         lambda resources, protocol: ASHA(
             max_resource=resources // share, eta=eta, promote=protocol.promote
         ),
@@ -132,7 +132,7 @@ def pasha(
 ) -> Player:
     """PASHA with a criterion, the paper's by default."""
     criterion = Noise() if ranking is None else ranking
-    return scheduled(
+    return make_player(
         lambda resources, protocol: PASHA(
             max_resource=resources // share,
             eta=eta,
@@ -146,7 +146,7 @@ def pasha(
 
 def equally_long(resource: int) -> Player:
     """Every configuration is trained for the same few epochs."""
-    return scheduled(lambda _resources, _protocol: FixedResource(resource))
+    return make_player(lambda _resources, _protocol: FixedResource(resource))
 
 
 def _few_epochs() -> Iterable[Method]:
@@ -188,7 +188,7 @@ def _percentiles() -> Iterable[Method]:
         yield Method(f"noise-{percentile}", f"PASHA N={percentile}%", play)
 
 
-def _searched() -> Iterable[Method]:
+def _list_searched() -> Iterable[Method]:
     """Table 3, where the searcher is MOBSTER, and other searchers."""
     searchers: Sequence[tuple[str, str, Searcher, str]] = (
         ("bo", "GP", GP(), "bo"),
@@ -216,7 +216,7 @@ def _methods() -> Iterable[Method]:
     yield Method("pasha-quarter", "PASHA, a quarter", pasha(share=4), "asha-quarter", at_least=4)
     yield Method("asha-coarse", "ASHA, whole epochs", asha(), "asha-coarse", coarse=True)
     yield Method("pasha-coarse", "PASHA, whole epochs", pasha(), "asha-coarse", coarse=True)
-    yield from _searched()
+    yield from _list_searched()
 
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _methods()})

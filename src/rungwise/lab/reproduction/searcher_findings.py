@@ -51,9 +51,9 @@ def write_findings(section: Section, runs: Runs) -> Iterator[str]:
 
 def _beside_chance(section: Section, row: Row, plain: Row, runs: Runs) -> str:
     searched, random = runs[row.method], runs[plain.method]
-    gain, error = statistics.paired(section, searched, random)
+    gain, error = statistics.compare_pairs(section, searched, random)
     *equally, spent = statistics.at_equal_resource(searched, random)
-    equal_gain, equal_error = statistics.paired(section, *equally)
+    equal_gain, equal_error = statistics.compare_pairs(section, *equally)
     return (
         f"{row.label} against {plain.label}: {statistics.format_gain(section, gain, error)}; "
         f"{_compare(gain, error)}. Resource spent: {row.spent.mean:,.0f} against "
@@ -86,7 +86,7 @@ def _beside_peer(section: Section, peer: Row, runs: Runs) -> str:
         if row is peer or not row.seconds.mean or not peer.spent.mean:
             continue
         gain = statistics.format_gain(
-            section, *statistics.paired(section, runs[row.method], runs[peer.method])
+            section, *statistics.compare_pairs(section, runs[row.method], runs[peer.method])
         )
         faster = number_text.speedup(peer.seconds.mean / row.seconds.mean)
         share = format_percent(row.spent.mean / peer.spent.mean)

@@ -17,7 +17,7 @@ ROUNDING = 1e-12
 """Differences of final values up to this size are rounding errors."""
 
 
-def paired(
+def compare_pairs(
     section: Section, first: Sequence[Outcome], second: Sequence[Outcome]
 ) -> tuple[float, float]:
     """(mean gain, its standard error) over runs with the same seeds; above 0, first is better."""

@@ -61,8 +61,7 @@ def convert(
     except InvalidArgumentError as error:
         if str(source) in str(error):
             raise
-        found = Words(f"a source whose {error.argument} is {error.value!r}"[:200])
-        raise TableError(str(source), found, error.rule) from error
+        raise TableError(f"{source}: {error.argument}", error.value, error.rule) from error
     try:
         return [benchmark.install(folder) for benchmark in made]
     except OSError as error:

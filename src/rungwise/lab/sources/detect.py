@@ -75,15 +75,15 @@ def _folder(folder: Path) -> list[Source]:
         found.append(
             Source(
                 "NAS-Bench-201",
-                lambda tell, workers: nats.make(
-                    nats.read_folder(folder, workers=workers, on_progress=tell), folder
+                lambda on_progress, workers: nats.make(
+                    nats.read_folder(folder, workers=workers, on_progress=on_progress), folder
                 ),
             )
         )
     results = _results(folder, names)
     if results:
         found.append(_lines(results, folder))
-    found += [source for name in sorted(names) for source in _named(folder / name)]
+    found += [source for name in sorted(names) for source in _find_named(folder / name)]
     if lcbench.ARRAYS[0] in names:  # after the original, which has more
         found.append(_arrays(folder))
     return found
@@ -99,7 +99,7 @@ def _results(folder: Path, names: set[str]) -> list[Path]:
     return [chosen[kind] for kind in sorted(chosen)]
 
 
-def _named(path: Path) -> list[Source]:
+def _find_named(path: Path) -> list[Source]:
     """A file of a well-known name in a folder; others are not looked into."""
     known = path.name in _NAMES or (path.name.startswith("NATS-tss-") and not _is_single(path))
     return [_file(path)] if known and path.is_file() else []
@@ -148,18 +148,18 @@ def _tar(path: Path) -> Source:
     if plain and not _holds_results(path):
         return Source(
             "NAS-Bench-201",
-            lambda tell, workers: nats.make(
-                nats.read_tar(path, workers=workers, on_progress=tell), path
+            lambda on_progress, workers: nats.make(
+                nats.read_tar(path, workers=workers, on_progress=on_progress), path
             ),
         )
     return Source(
         "PD1",
-        lambda tell, _workers: pd1.make(*pd1.read(pd1.streams_of_tar(path, tell)), path),
+        lambda on_progress, _workers: pd1.make(*pd1.read(pd1.open_tar(path, on_progress)), path),
     )
 
 
 def _holds_results(path: Path) -> bool:
-    return any(True for _ in pd1.streams_of_tar(path, None))
+    return any(True for _ in pd1.open_tar(path, None))
 
 
 def _zip(path: Path) -> Source:
@@ -188,17 +188,21 @@ def _text(path: Path, head: bytes) -> Source:
 def _lines(paths: list[Path], source: Path) -> Source:
     return Source(
         "PD1",
-        lambda tell, _workers: pd1.make(*pd1.read(pd1.streams_of_files(paths, tell)), source),
+        lambda on_progress, _workers: pd1.make(
+            *pd1.read(pd1.open_files(paths, on_progress)), source
+        ),
     )
 
 
 def _json(path: Path) -> Source:
-    return Source("LCBench", lambda tell, _workers: lcbench.make(lcbench.read(path, tell), path))
+    return Source(
+        "LCBench", lambda on_progress, _workers: lcbench.make(lcbench.read(path, on_progress), path)
+    )
 
 
 def _arrays(folder: Path) -> Source:
-    return Source("LCBench", lambda _tell, _workers: lcbench.make_from_arrays(folder))
+    return Source("LCBench", lambda _on_progress, _workers: lcbench.make_from_arrays(folder))
 
 
 def _strange(path: Path) -> TableError:
-    return TableError(str(path), Words("of no known form"), f"it must be {WANTED}")
+    return TableError(str(path), Words("in an unknown format"), f"it must be {WANTED}")

@@ -115,7 +115,7 @@ class FetchError(RungwiseError):
         place = shlex.quote(str(target))
         super().__init__(
             f"{known.file} could not be fetched: {reason.rstrip('.')}.\n"
-            f"To go on by hand, download it ({known.size_note}) from\n"
+            f"To continue manually, download it ({known.size_note}) from\n"
             f"  {known.address}\n"
             f"(described on {known.page}), put it at\n"
             f"  {place}\n"
@@ -256,7 +256,7 @@ class _Download:
         Raises:
             OSError: it did not come to the end.
         """
-        tag, known = self._noted()
+        tag, known = self._read_mark()
         if known and self.size == known:
             return  # all of it came before
         begin = self.size if tag else 0
@@ -289,7 +289,7 @@ class _Download:
             if self._on_progress is not None:
                 self._on_progress(done >> 20, max(total, done) >> 20)
 
-    def _noted(self) -> tuple[str, int]:
+    def _read_mark(self) -> tuple[str, int]:
         """The server's mark of the file that our part is of, and its size."""
         try:
             noted = json.loads(self.mark.read_text("utf-8"))

@@ -15,7 +15,7 @@ from rungwise.errors import TableError, Words
 from rungwise.lab.sources.source_errors import damaged, malformed
 
 LARGEST_ENTRY = 32 * 2**20
-"""The most letters of an entry."""
+"""The most characters of an entry."""
 
 MOST_OUTER = 10_000
 """The most keys of the outer object."""
@@ -40,11 +40,11 @@ def iterate_entries(
     seen = set()
     for outer in walker.keys():  # noqa: SIM118 - it is no dict
         if outer in seen:
-            raise TableError(name, Words("ambiguous"), f"{outer!r} must be there once")
+            raise TableError(name, Words("ambiguous"), f"{outer!r} must occur only once")
         seen.add(outer)
         if len(seen) > MOST_OUTER:
             raise TableError(
-                name, Words("of another form"), f"at most {MOST_OUTER:,} keys are read"
+                name, Words("in an unknown format"), f"at most {MOST_OUTER:,} keys are read"
             )
         if on_outer is not None:
             on_outer(outer)
@@ -65,7 +65,7 @@ class _Walker:
         self._here = 0
         self._ended = False
         self._path: list[str] = []
-        self._letters = 0  # of the text before those that are held
+        self._characters = 0  # of the text before those that are held
         self._bytes = 0  # that are decoded
         self._undecodable: UnicodeDecodeError | None = None
 
@@ -100,7 +100,7 @@ class _Walker:
             except json.JSONDecodeError as error:
                 # It may only go on behind what was read so far.
                 if self._ended or self._is_certain(error):
-                    raise malformed(self._place, error, self._letters) from None
+                    raise malformed(self._place, error, self._characters) from None
             except (ValueError, RecursionError) as error:
                 raise malformed(self._place, error) from None
             else:
@@ -109,8 +109,8 @@ class _Walker:
                     self._here = end
                     return value
             if len(self._text) - self._here > LARGEST_ENTRY:
-                rule = f"an entry may have at most {LARGEST_ENTRY:,} letters"
-                raise TableError(self._place, Words("malformed, or of another form"), rule)
+                rule = f"an entry may have at most {LARGEST_ENTRY:,} characters"
+                raise TableError(self._place, Words("malformed, or in an unknown format"), rule)
             self._more(size)
             size *= 2  # so that a long value is not tried too often
 
@@ -120,7 +120,7 @@ class _Walker:
             raise self._wrong("nothing more")
 
     def _peek(self) -> str:
-        """The next letter that is no space; none at the end."""
+        """The next character that is no space; none at the end."""
         while True:
             while self._here < len(self._text):
                 if self._text[self._here] not in _SPACES:
@@ -130,9 +130,9 @@ class _Walker:
                 return ""
             self._more(_CHUNK)
 
-    def _expect(self, letter: str) -> None:
-        if self._peek() != letter:
-            raise self._wrong(repr(letter))
+    def _expect(self, character: str) -> None:
+        if self._peek() != character:
+            raise self._wrong(repr(character))
         self._here += 1
 
     def _more(self, size: int) -> None:
@@ -150,7 +150,7 @@ class _Walker:
             self._bytes -= held
         else:
             self._bytes += len(raw)
-        self._letters += self._here
+        self._characters += self._here
         self._text = self._text[self._here :] + more
         self._here = 0
 
@@ -166,6 +166,6 @@ class _Walker:
 
     def _wrong(self, wanted: str) -> TableError:
         around = self._text[self._here : self._here + 20]
-        letter = f"letter {self._letters + self._here + 1:,}"
-        found = f"{letter}, {around!r}" if around else "its end"
+        place = f"character {self._characters + self._here + 1:,}"
+        found = f"{place}, {around!r}" if around else "its end"
         return damaged(self._place, f"at {found}, {wanted} is expected")

@@ -72,7 +72,7 @@ _CITATION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrainingRun:
     """A training run.
 
     Attributes:
@@ -98,7 +98,7 @@ class DataSet:
         about: what is the same for all runs.
     """
 
-    runs: dict[int, Run] = field(default_factory=dict)
+    runs: dict[int, TrainingRun] = field(default_factory=dict)
     outside: int = 0
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -141,7 +141,7 @@ def _text(
         found = [info for info in archive.infolist() if info.filename in MEMBERS]
         if len(found) != 1:
             rule = f"it must hold {' or '.join(MEMBERS)}, once"
-            raise TableError(str(path), Words("another zip file"), rule)
+            raise TableError(str(path), Words("an unexpected zip file"), rule)
         if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # The others decompress all at once: of a kilobyte, gigabytes.
             rule = "it must be stored or deflated"
@@ -153,17 +153,17 @@ def _text(
 def _take(found: DataSet, number: str, record: Any, place: str) -> None:
     """Add a run to its data set."""
     if not number.isascii() or not number.isdecimal() or len(number) > 9:
-        raise TableError(place, Words("no run of LCBench"), "configurations have numbers")
+        raise TableError(place, Words("not a run of LCBench"), "configurations have numbers")
     parts = [record.get(key) if isinstance(record, dict) else None for key in _PARTS]
     if not all(isinstance(part, dict) for part in parts):
         rule = f"it must have the objects {', '.join(map(repr, _PARTS))}"
-        raise TableError(place, Words("no run of LCBench"), rule)
+        raise TableError(place, Words("not a run of LCBench"), rule)
     config, results, log = parts
     assert isinstance(config, dict)  # they all are
     assert isinstance(results, dict)
     assert isinstance(log, dict)
     if int(number) in found.runs:
-        raise TableError(place, Words("there twice"), "every configuration has one run")
+        raise TableError(place, Words("present twice"), "each configuration must have one run")
     try:
         legal = SPACE.validate({name: config.get(name) for name in SPACE.names})
     except SpaceError:
@@ -171,13 +171,13 @@ def _take(found: DataSet, number: str, record: Any, place: str) -> None:
         return
     if "Train/val_accuracy" not in log:
         rule = "its log must have 'Train/val_accuracy'"
-        raise TableError(place, Words("no run of LCBench"), rule)
+        raise TableError(place, Words("not a run of LCBench"), rule)
     where = f"{place}, Train/val_accuracy"
     accuracies = clip_to_range(
         parse_floats(log["Train/val_accuracy"], where)[1 : EPOCHS + 1], 100, where
     )
     clock = parse_floats(log.get("time"), f"{place}, time")[: EPOCHS + 1]
-    found.runs[int(number)] = Run(
+    found.runs[int(number)] = TrainingRun(
         dict(legal),
         accuracies / 100,
         np.diff(clock),
@@ -213,7 +213,9 @@ def make(sets: Mapping[str, DataSet], source: Path) -> Iterator[ConvertedBenchma
         if any(np.isfinite(run.accuracies).any() for run in found.runs.values())
     }
     if not useful:
-        raise TableError(str(source), Words("without runs of LCBench"), "it must hold some")
+        raise TableError(
+            str(source), Words("without runs of LCBench"), "it must contain at least one run"
+        )
     for name, found in useful.items():
         yield _benchmark(name, found, note_left_out(name for name in sets if name not in useful))
 
@@ -352,7 +354,9 @@ def _configs(rows: Any, columns: Iterable[str], path: Path) -> list[dict[str, An
     whole = {"batch_size", "num_layers", "max_units"}
     plain = rows.ndim == 2 and rows.dtype.kind in "iuf" and np.isfinite(rows).all()
     if sorted(names) != sorted(SPACE.names) or not plain or rows.shape[1] != len(names):
-        raise TableError(str(path), Words("of another form"), f"it must have {sorted(SPACE.names)}")
+        raise TableError(
+            str(path), Words("in an unknown format"), f"it must have {sorted(SPACE.names)}"
+        )
     configs = [
         {
             name: int(value) if name in whole else float(value)
@@ -363,7 +367,7 @@ def _configs(rows: Any, columns: Iterable[str], path: Path) -> list[dict[str, An
     try:
         return [dict(SPACE.validate(config)) for config in configs]
     except SpaceError as error:
-        found = Words("of another space")
+        found = Words("a file with other parameters")
         raise TableError(str(path), found, f"{error}".rstrip(".")) from None
 
 

@@ -162,7 +162,9 @@ def read_architecture(name: str, source: Path | bytes) -> Architecture:
         raise damaged(name, error) from error
     number = MEMBER.fullmatch(name[-len("000000.pickle.pbz2") :])
     if number is None or int(number[1]) != found.index:
-        raise TableError(name, Words(f"architecture {found.index}"), "its name says otherwise")
+        said = "has no number" if number is None else f"says {int(number[1])}"
+        held = Words(f"a file that holds architecture {found.index}")
+        raise TableError(name, held, f"its file name {said}")
     return found
 
 
@@ -240,8 +242,8 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
     rows: dict[int, Architecture] = {}
     for architecture in architectures:
         if architecture.index in rows:
-            rule = f"architecture {architecture.index} must be in it only once"
-            raise TableError(str(source), Words("ambiguous"), rule)
+            found = Words(f"a source in which architecture {architecture.index} occurs twice")
+            raise TableError(str(source), found, "each may occur only once")
         rows[architecture.index] = architecture
     if not rows:
         rule = "it must hold architectures, as 000000.pickle.pbz2"
@@ -250,8 +252,9 @@ def make(architectures: Iterable[Architecture], source: Path) -> Iterator[Conver
     texts: dict[str, int] = {}
     for row in ordered:
         if texts.setdefault(row.text, row.index) != row.index:
-            rule = f"architectures {texts[row.text]} and {row.index} must differ in their texts"
-            raise TableError(str(source), Words("ambiguous"), rule)
+            pair = f"architectures {texts[row.text]} and {row.index}"
+            found = Words(f"a source in which {pair} have the same operations")
+            raise TableError(str(source), found, "each must have its own")
     if not any(np.isfinite(row.accuracies).any() for row in ordered):
         rule = f"at least one run must have all {EPOCHS} epochs on ori-test"
         raise TableError(str(source), Words("without results"), rule)
@@ -276,7 +279,7 @@ def _benchmark(
     seconds = _impute(np.stack([row.seconds[number] for row in kept], axis=1))
     runs = trained.sum(axis=1)
     if len(kept) < TOTAL:
-        notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source has no more")
+        notes.append(f"{len(kept):,} of {TOTAL:,} architectures: the source has only these")
     if not trained.all():
         notes.append(f"{int((~trained).sum()):,} missing seeds are the mean of the others")
     card = Card(

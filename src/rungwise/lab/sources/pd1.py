@@ -77,7 +77,7 @@ Stream = tuple[str, str, IO[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrainingRun:
     """A training run.
 
     Attributes:
@@ -111,7 +111,7 @@ class Task:
     model: str
     activation: str | None
     batch_size: int
-    runs: dict[tuple[float, ...], Run] = field(default_factory=dict)
+    runs: dict[tuple[float, ...], TrainingRun] = field(default_factory=dict)
     outside: int = 0
     twice: int = 0
 
@@ -128,7 +128,7 @@ class Task:
         short = [_SHORT_NAMES.get(part, part).replace("_", "-") for part in parts if part]
         return "-".join(("pd1", *short))
 
-    def add(self, run: Run) -> None:
+    def add(self, run: TrainingRun) -> None:
         """Add a run; of two runs of a configuration the longer one stays."""
         key = tuple(run.config.values())
         known = self.runs.get(key)
@@ -141,7 +141,7 @@ class Task:
 # -- reading -----------------------------------------------------------------------------------
 
 
-def streams_of_files(paths: Sequence[Path], on_progress: Progress | None) -> Iterator[Stream]:
+def open_files(paths: Sequence[Path], on_progress: Progress | None) -> Iterator[Stream]:
     """The lines of extracted files, compressed or not."""
     sizes = [path.stat().st_size for path in paths]
     for number, path in enumerate(paths):
@@ -157,7 +157,7 @@ def streams_of_files(paths: Sequence[Path], on_progress: Progress | None) -> Ite
             raise damaged(path, error) from error
 
 
-def streams_of_tar(path: Path, on_progress: Progress | None) -> Iterator[Stream]:
+def open_tar(path: Path, on_progress: Progress | None) -> Iterator[Stream]:
     """The lines of the files wanted in ``pd1.tar.gz``, or in a plain tar file."""
     seen = set()
     try:
@@ -193,7 +193,7 @@ def read(streams: Iterable[Stream]) -> tuple[list[Task], list[str]]:
                 held += _take(record, f"{name}, line {number}", tasks)
                 if held > MOST_VALUES:
                     rule = f"its curves must have at most {MOST_VALUES:,} values"
-                    raise TableError(name, Words("no file of PD1"), rule)
+                    raise TableError(name, Words("not a file of PD1"), rule)
         except DAMAGE as error:
             if isinstance(error, TableError):
                 raise  # with itself as its cause it would keep the file open
@@ -208,7 +208,7 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
             return
         if len(line) > LARGEST_PIECE:
             rule = f"line {number} must have at most {LARGEST_PIECE:,} bytes"
-            raise TableError(name, Words("no file of PD1"), rule)
+            raise TableError(name, Words("not a file of PD1"), rule)
         if line.isspace():
             continue
         try:
@@ -216,9 +216,11 @@ def _records(name: str, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]
         except (ValueError, RecursionError) as error:
             raise malformed(f"{name}, line {number}", error) from None
         if not isinstance(record, dict):
-            raise TableError(name, Words("no file of PD1"), f"line {number} must be a JSON object")
+            raise TableError(
+                name, Words("not a file of PD1"), f"line {number} must be a JSON object"
+            )
         yield number, record
-    raise TableError(name, Words("no file of PD1"), f"it must have at most {MOST_RUNS:,} lines")
+    raise TableError(name, Words("not a file of PD1"), f"it must have at most {MOST_RUNS:,} lines")
 
 
 def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
@@ -226,12 +228,12 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
     dataset, model = record.get("dataset"), record.get("model")
     batch, activation = record.get("hps.batch_size"), record.get("hps.activation_fn")
     if not isinstance(dataset, str) or not isinstance(model, str):
-        raise TableError(place, Words("no run of PD1"), "it must have its dataset and model")
+        raise TableError(place, Words("not a run of PD1"), "it must have its dataset and model")
     if isinstance(batch, float) and batch.is_integer():
         batch = int(batch)  # pandas writes a column with gaps as floats
     if type(batch) is not int or batch < 1 or not isinstance(activation, (str, type(None))):
         rule = "it must have its batch size, and its activation or null"
-        raise TableError(place, Words("no run of PD1"), rule)
+        raise TableError(place, Words("not a run of PD1"), rule)
     found = Task(dataset, model, activation, batch)
     task = tasks.setdefault(found.called, found)
     try:
@@ -247,7 +249,7 @@ def _take(record: dict[str, Any], place: str, tasks: dict[str, Task]) -> int:
     steps = parse_floats(record.get("global_step"), f"{place}, global_step")
     known = steps[np.isfinite(steps)]  # a diverged run may end in null
     task.add(
-        Run(
+        TrainingRun(
             {name: float(config[name]) for name in _COLUMNS},  # type: ignore[arg-type]
             errors,
             seconds[: len(errors)].copy(),  # the rest is not stored
@@ -275,7 +277,7 @@ def make(tasks: Iterable[Task], kinds: Iterable[str], source: Path) -> Iterator[
         MOST_VALUES
     ):
         rule = f"its tasks must have at most {MOST_VALUES:,} values"
-        raise TableError(str(source), Words("no source of PD1"), rule)
+        raise TableError(str(source), Words("not a source of PD1"), rule)
     by_name = {task.name: task for task in useful}
     if len(by_name) < len(useful):
         rule = f"the names of its {len(useful)} tasks must differ"

@@ -44,12 +44,12 @@ def malformed(place: str, cause: Exception, before: int = 0) -> TableError:
     Args:
         place: where the text is.
         cause: what its reader raised.
-        before: how many letters, or bytes, come before the part that its reader was given.
+        before: how many characters, or bytes, come before the part that its reader was given.
     """
     if isinstance(cause, json.JSONDecodeError):
-        return damaged(place, f"{cause.msg.rstrip(': ')}: letter {before + cause.pos + 1:,}")
+        return damaged(place, f"{cause.msg.rstrip(': ')}: character {before + cause.pos + 1:,}")
     if isinstance(cause, UnicodeDecodeError):
-        return damaged(place, f"byte {before + cause.start + 1:,} is no UTF-8")
+        return damaged(place, f"byte {before + cause.start + 1:,} is not UTF-8")
     deep = isinstance(cause, RecursionError)  # else an integer is too long for Python
     rule = "be nested that deeply" if deep else "be an integer of that many digits"
-    return TableError(place, Words("of another form"), f"no value in it may {rule}")
+    return TableError(place, Words("in an unknown format"), f"no value in it may {rule}")

@@ -81,7 +81,7 @@ def iterate_members(file: IO[bytes]) -> Iterator[tuple[tarfile.TarFile, tarfile.
     """The members of an uncompressed tar file, to its very end.
 
     ``tarfile`` takes a damaged header, or the end of the file, for the end of the archive, and
-    loops for ever where a size is negative.
+    loops forever where a size is negative.
     """
     cautious = Cautious(file)
     with tarfile.open(fileobj=cast("IO[bytes]", cautious), mode="r:") as tar:
