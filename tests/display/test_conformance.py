@@ -2,6 +2,8 @@
 
 import inspect
 
+import pytest
+
 from rungwise import display
 from rungwise.display import EventDisplay, LineDisplay, LiveDisplay, QuietDisplay
 from rungwise.testing import DisplayConformance
@@ -17,6 +19,7 @@ class TestEvents(DisplayConformance):
         return EventDisplay(timer=timer)
 
 
+@pytest.mark.no_cover  # test_live.py covers it; rich is slow to trace
 class TestLive(DisplayConformance):
     def make_display(self, timer):
         return LiveDisplay(timer=timer)

@@ -94,6 +94,7 @@ def test_bars_show_even_one_in_thousands():
     assert "╸" in top or "━" in top
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "recipe",
     [
