@@ -65,6 +65,15 @@ def unpack_arrays(path: Path, content: bytes, *, foreign: bool = False) -> dict[
         ) from error
 
 
+def read_names(path: Path) -> set[str]:
+    """The names of the arrays in a file; empty if it is no ``.npz`` file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name.removesuffix(".npy") for name in archive.namelist()}
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return set()
+
+
 def read_file(path: Path, limit: int) -> bytes:
     """All of a file, if it is one and is not too large."""
     try:

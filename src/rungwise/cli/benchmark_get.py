@@ -19,7 +19,8 @@ Source = Annotated[
     typer.Argument(
         help=(
             "A file or folder as it was downloaded: NAS-Bench-201 (NATS-tss…), PD1 (pd1.tar.gz) "
-            "or LCBench (data_2k_lw.zip, data_2k.json)."
+            "or LCBench (data_2k_lw.zip, data_2k.json); or .npz files with the arrays curves "
+            "[configurations, resources], final [configurations] and better (higher or lower)."
         )
     ),
 ]

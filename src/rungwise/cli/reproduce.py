@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from rich.console import Console
 
 from rungwise.backends.hardware import cores
+from rungwise.cli import reproduce_frontier as frontier
 from rungwise.cli.console import ending_when_interrupted, progress
 from rungwise.cli.console import out as result_console
 from rungwise.errors import InvalidArgumentError
@@ -32,7 +34,7 @@ Experiments = Annotated[
     typer.Argument(
         metavar="EXPERIMENT",
         help=f"Which experiments: {ALL} (the default: all but bo, which takes tens of minutes) or "
-        f"some of {', '.join(EXPERIMENTS)}.",
+        f"some of {', '.join(EXPERIMENTS)}; or {frontier.NAME} alone.",
         show_default=False,
     ),
 ]
@@ -80,7 +82,8 @@ Out = Annotated[
     typer.Option(
         metavar="FOLDER",
         help="Write results.md, runs.csv (one line per study), summary.csv (one line per method) "
-        "and report.html (its figures need the extra 'plots') to this folder.",
+        "and report.html (its figures need the extra 'plots') to this folder; of frontier "
+        "frontier.md, frontier.csv and frontier.svg.",
         show_default=False,
     ),
 ]
@@ -90,6 +93,25 @@ Nearest = Annotated[
         "--nearest",
         help="Draw configurations from the search space and use the curve of the nearest recorded "
         "one, as the paper does on PD1 (benchmarks whose card asks for it always do).",
+    ),
+]
+Curves = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="For frontier: a folder of .npz files, each with the arrays curves [configurations, "
+        "resources], final [configurations] and better (higher or lower), to be compared on "
+        "beside the installed benchmarks.",
+        show_default=False,
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="For frontier: a method; may be repeated. All of them by default.",
+        show_default=False,
     ),
 ]
 Quick = Annotated[
@@ -111,6 +133,8 @@ def reproduce(
     out: Out = None,
     nearest: Nearest = False,
     quick: Quick = False,
+    curves: Curves = None,
+    method: Methods = None,
 ) -> None:
     """Run the paper's experiments on installed benchmarks, and compare its figures with ours.
 
@@ -135,6 +159,8 @@ def reproduce(
     bo: searchers instead of random sampling, and Optuna (the paper's table 3).
 
     It needs the extras bo and optuna and tens of minutes, so it is not part of all.
+
+    frontier: every method against ASHA with fewer trials, at equal resource. It is run alone.
     """
     if quick and seeds is not None:
         raise InvalidArgumentError(
@@ -143,16 +169,34 @@ def reproduce(
     if protocol is not None:
         one_of("--protocol", protocol, (*PROTOCOLS, BOTH))
     names = tuple(experiments or (ALL,))
+    number = 1 if quick else 5 if seeds is None else seeds
+    folder = None if out is None else _ready(out)
+    if frontier.NAME in names:
+        _check_alone(names, protocol, nearest=nearest)
+        compared = frontier.Settings(
+            methods=tuple(method or ()),
+            benchmarks=tuple(benchmark or ()),
+            curves="" if curves is None else str(curves),
+            seeds=number,
+            configs=configs,
+            workers=workers,
+        )
+        many = cores() if processes is None else processes
+        _write(folder, frontier.run(compared, many, _screen()))
+        return
+    for option, value in (("--curves", curves), ("--method", method)):
+        if value:
+            rule = f"only the experiment {frontier.NAME} has this option"
+            raise InvalidArgumentError(option, str(value), rule)
     settings = Settings(
         experiments=names,
         protocols=tuple(PROTOCOLS) if protocol in (None, BOTH) else (protocol,),
-        seeds=1 if quick else 5 if seeds is None else seeds,
+        seeds=number,
         configs=configs,
         workers=workers,
         nearest=nearest,
         everywhere=protocol == BOTH,
     )
-    folder = None if out is None else _ready(out)
     with ending_when_interrupted("nothing was written"):
         with progress("simulating") as advance:
             found = run(
@@ -164,6 +208,24 @@ def reproduce(
             )
         show(found, _screen())
         texts = {} if folder is None else _texts(found)
+    _write(folder, texts)
+
+
+def _check_alone(names: tuple[str, ...], protocol: str | None, *, nearest: bool) -> None:
+    """The comparison at equal resource has a report of its own, and one protocol."""
+    if len(names) > 1:
+        rule = f"{frontier.NAME} is run alone: it has a report of its own"
+        raise InvalidArgumentError("experiment", ", ".join(names), rule)
+    if protocol not in (None, "ours"):
+        rule = f"{frontier.NAME} compares methods with the defaults of rungwise only"
+        raise InvalidArgumentError("--protocol", protocol, rule)
+    if nearest:
+        raise InvalidArgumentError(
+            "--nearest", nearest, f"{frontier.NAME} draws recorded rows only"
+        )
+
+
+def _write(folder: Path | None, texts: Mapping[str, str]) -> None:
     if folder is not None:
         for name, text in texts.items():
             _replace(folder / name, text)

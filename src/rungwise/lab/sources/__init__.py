@@ -7,6 +7,7 @@ benchmarks in the format of :mod:`rungwise.benchmarks.store`:
 ``nats``           NAS-Bench-201 from the files of NATS-Bench
 ``pd1``            PD1
 ``lcbench``        LCBench: the original, and arrays of a part of it
+``curve_files``    plain ``.npz`` files of learning curves
 ``detect``         which of them a file or folder is
 ``download``       where they are, and downloads that resume
 =================  ==================================================================

@@ -38,7 +38,7 @@ class ConvertedBenchmark:
         values: the curves [seeds, rows, resources].
         seconds: the time of a unit of resource.
         final: what is reported after full training [seeds, rows]; None for the last value.
-        configs: the configuration of each row.
+        configs: the configuration of each row; None if unknown.
         names: a name for each row.
         quantum: values are multiples of this; None if they are not.
         final_quantum: the same for ``final``.
@@ -48,7 +48,7 @@ class ConvertedBenchmark:
     values: Floats
     seconds: Floats
     final: Floats | None = None
-    configs: Sequence[Mapping[str, Any]]
+    configs: Sequence[Mapping[str, Any]] | None
     names: Sequence[str] | None = None
     quantum: float | None = None
     final_quantum: float | None = None

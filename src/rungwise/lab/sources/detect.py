@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from rungwise.errors import TableError, Words
-from rungwise.lab.sources import lcbench, nats, pd1
+from rungwise.lab.sources import curve_files, lcbench, nats, pd1
 from rungwise.lab.sources.conversion import ConvertedBenchmark, Progress
 from rungwise.lab.sources.source_errors import DAMAGE, damaged
 
@@ -19,8 +19,8 @@ Maker = Callable[[Progress | None, int], Iterator[ConvertedBenchmark]]
 
 WANTED = (
     "NAS-Bench-201 (the folder NATS-tss-v1_0-3ffb9-simple, or its tar file), PD1 (pd1.tar.gz, or "
-    "the folder in it) or LCBench (data_2k_lw.json or data_2k.json, plain or zipped, or the folder "
-    "of its arrays)"
+    "the folder in it), LCBench (data_2k_lw.json or data_2k.json, plain or zipped, or the folder "
+    "of its arrays), or .npz files with the arrays curves, final and better"
 )
 """What can be converted."""
 
@@ -86,6 +86,9 @@ def _folder(folder: Path) -> list[Source]:
     found += [source for name in sorted(names) for source in _find_named(folder / name)]
     if lcbench.ARRAYS[0] in names:  # after the original, which has more
         found.append(_arrays(folder))
+    curves = [folder / name for name in sorted(names) if curve_files.is_curve_file(folder / name)]
+    if curves:
+        found.append(_curves(f"curves in {folder.name}", curves))
     return found
 
 
@@ -162,7 +165,13 @@ def _holds_results(path: Path) -> bool:
     return any(True for _ in pd1.open_tar(path, None))
 
 
+def _curves(what: str, paths: list[Path]) -> Source:
+    return Source(what, lambda _on_progress, _workers: curve_files.make(paths))
+
+
 def _zip(path: Path) -> Source:
+    if curve_files.is_curve_file(path):
+        return _curves(path.stem, [path])
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     if any(name in lcbench.MEMBERS for name in names):
