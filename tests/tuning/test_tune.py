@@ -204,15 +204,19 @@ def test_a_budget_of_resource_ends_the_study(tmp_path):
     assert result.resource_spent == 20
 
 
-def test_a_budget_of_seconds_ends_the_study_even_if_nobody_reports(tmp_path):
-    begun = time.monotonic()
-    result = tune(slow_or_not, tmp_path / "s.db", seconds=1.5, trials=None, initial=[{"x": 0.9}])
-    assert "because the budget of 1.5 seconds is used up" in result.why
-    assert time.monotonic() - begun < 30
-    assert 1.5 <= result.seconds < 20
-    *_, (asked, answer), (left, _) = entries_of(tmp_path / "s.db")
+def test_a_budget_of_seconds_ends_the_study_even_without_reports(tmp_path):
+    for seconds in (1.5, 6, 30):  # on a busy machine no worker may be ready in the shorter ones
+        file = tmp_path / f"{seconds}.db"
+        begun = time.monotonic()
+        result = tune(slow_or_not, file, seconds=seconds, trials=None, initial=[{"x": 0.9}])
+        assert f"because the budget of {seconds} seconds is used up" in result.why
+        assert time.monotonic() - begun < seconds + 28
+        assert seconds <= result.seconds < seconds + 18
+        assert rw.load(file).why == result.why
+        if result.view.trials:
+            break
+    *_, (asked, answer), (left, _) = entries_of(file)
     assert (type(asked), type(answer), type(left)) == (JobRequested, Done, JobLost)
-    assert rw.load(tmp_path / "s.db").why == result.why
 
 
 def test_paper_finish_ends_with_the_start_of_the_last(tmp_path):
