@@ -46,8 +46,11 @@ def run(
     workers=1,
     seconds=1.0,
     goal="min",
+    extensions=(),
 ) -> Outcome:
     """Play a whole study over a table: ``values[row][e - 1]`` is the metric after resource e.
+
+    ``extensions`` are what it goes on with whenever it has ended: (further rows, higher maximum).
 
     ``kind="fixed"`` knows one level only, ``max_resource``, and so has one rung.
     ``criterion=None`` is the paper's choice, ``("noise", 90)``.
@@ -67,6 +70,7 @@ def run(
     study.levels = [max_resource] if kind == "fixed" else ladder(min_resource, max_resource, eta)
     study.top = len(study.levels) - 1
     study.ceiling = min(1, study.top) if kind == "pasha" else study.top
+    study.extensions = extensions
     return study.play()
 
 
@@ -98,6 +102,14 @@ class Study:
         self.sequence = 0
         self.to_come = []
 
+        self.behind = []  # kind "fixed": who was trained to an earlier maximum
+        self.proceed()
+        for rows, maximum in self.extensions:
+            self.extend(rows, maximum)
+            self.proceed()
+        return self.outcome()
+
+    def proceed(self):
         self.ask()
         while self.to_come and not self.ended():
             event = min(self.to_come)  # sequence numbers differ: later fields never decide
@@ -106,7 +118,37 @@ class Study:
             if self.report(trial, resource, until) == "continue":
                 self.schedule(trial, resource + 1, until)
             self.ask()
-        return self.outcome()
+
+    def extend(self, rows, maximum):
+        """More rows; further levels above the old maximum, which stays one."""
+        self.rows += rows
+        if maximum is None:
+            return
+        if self.kind == "fixed":
+            self.behind += [t for t in order(self.rungs[0]) if self.rungs[0][t] < INF]
+            self.behind.sort()
+            self.levels, self.rungs = [maximum], [{}]
+            self.ceilings.append((self.reports, maximum))
+            return
+        old = self.top
+        self.levels += ladder(self.levels[-1], maximum, self.eta)[1:]
+        self.top = len(self.levels) - 1
+        self.rungs += [{} for _ in self.levels[old + 1 :]]
+        self.sent_up += [set() for _ in self.levels[old + 1 :]]
+        if self.kind != "pasha":
+            self.ceiling = self.top
+            self.ceilings.append((self.reports, maximum))
+        elif self.ceiling == old:
+            if old == 0:  # with one level there was nothing to compare
+                self.raise_ceiling()
+            if self.ceiling < self.top:
+                self.update_epsilon()
+                if not self.stable():
+                    self.raise_ceiling()
+
+    def raise_ceiling(self):
+        self.ceiling += 1
+        self.ceilings.append((self.reports, self.levels[self.ceiling]))
 
     # ---- workers and time ------------------------------------------------------------------
 
@@ -141,6 +183,9 @@ class Study:
 
     def get_job(self):
         """Promote if possible, else draw, else nothing: (trial, start, until) or None."""
+        if self.behind:
+            trial = self.behind.pop(0)
+            return trial, max(self.curves[trial]), self.levels[0]
         if self.kind == "sh":
             return self.draw() or self.promote_synchronously()
         if self.kind == "fixed" or self.variant == "stopping":
@@ -185,10 +230,13 @@ class Study:
         for k in range(self.top):
             if set(self.rungs[k]) != sent_here:
                 return None  # not all have arrived
-            for trial in self.candidates(k):
-                if trial not in self.sent_up[k]:
-                    return self.send_up(trial, k)
-            sent_here = set(self.candidates(k))
+            # Who was sent up stays there (before the study was extended perhaps); the best of the
+            # others join them.
+            places = int(len(self.rungs[k]) // self.eta) - len(self.sent_up[k])
+            others = [trial for trial in order(self.rungs[k]) if trial not in self.sent_up[k]]
+            if places > 0 and others and self.rungs[k][others[0]] < INF:
+                return self.send_up(others[0], k)
+            sent_here = set(self.sent_up[k])
         return None
 
     # ---- what a report does ----------------------------------------------------------------
@@ -206,8 +254,7 @@ class Study:
         if self.kind == "pasha" and self.ceiling < self.top:
             self.update_epsilon()
             if (self.check == "report" or k == self.ceiling) and not self.stable():
-                self.ceiling += 1
-                self.ceilings.append((self.reports, self.levels[self.ceiling]))
+                self.raise_ceiling()
 
         if self.variant == "stopping" and self.kind != "fixed":
             if k is None:

@@ -22,6 +22,7 @@ from rungwise.options import (
     take,
 )
 from rungwise.study_options import GROUPS, LadderOptions, OutputOptions, RunOptions
+from rungwise.tuning.extending import EXTENDABLE
 
 ALL = (*list_options(*GROUPS), *SHORT_FORMS)
 
@@ -113,7 +114,9 @@ def test_resume_has_a_flag_for_every_option_that_may_change():
     assert "durability" not in changeable
     own = {"study", "train", "quiet", "as_json", "show"}
     shorts = {each.name for each in SHORT_FORMS}
-    assert set(flags_of("resume")) == {*changeable, *shorts, *own}
+    larger = {each.name for each in EXTENDABLE}
+    assert larger == {"trials", "seconds", "resource_budget", "target", "max_resource"}
+    assert set(flags_of("resume")) == {*changeable, *shorts, *own, *larger}
 
 
 def test_texts_are_sentences():

@@ -43,15 +43,21 @@ class Model:
 
     Args:
         ladders: the levels of each bracket; the last one serves all that follow.
-        kind: "promotion", "stopping" or "synchronous".
+        kind: "promotion", "stopping", "synchronous", or "fixed" (all are trained equally long).
+        brackets: whether every rung has a bracket that starts there.
         criterion: name and parameters in the oracle, None for a fixed ceiling.
     """
 
-    def __init__(self, ladders, *, kind, eta, promote="floor", check="rung", criterion=None):
-        self.ladders, self.kind, self.eta = ladders, kind, eta
+    def __init__(
+        self, ladders, *, kind, eta, promote="floor", check="rung", criterion=None, brackets=False
+    ):
+        self.ladders, self.kind, self.eta, self.brackets = ladders, kind, eta, brackets
         self.promote, self.check, self.criterion = promote, check, criterion
         self.trials = []
         self.lost = []
+        self.cut = []  # paused between rungs because the study was over, in that order
+        self.behind = []  # trained to an earlier maximum, where all are trained equally long
+        self.starts = []  # the rung at which each bracket starts
         self.reports = 0
         self.epsilon = 0.0
         self.ceiling = len(self.levels(0)) - 1
@@ -60,7 +66,10 @@ class Model:
         self.ceilings = [(0, self.levels(0)[self.ceiling])]
 
     def levels(self, bracket):
-        return self.ladders[bracket % len(self.ladders)]
+        while len(self.starts) <= bracket:  # one after the other, then again from the lowest rung
+            last = self.starts[-1] if self.starts else -1
+            self.starts.append((last + 1) % len(self.ladders))
+        return self.ladders[self.starts[bracket]]
 
     def open(self):
         return [trial for trial in self.trials if trial.state in ON_A_WORKER]
@@ -107,9 +116,12 @@ class Model:
         """(trial, start, until) that a free worker gets by promotion; asynchronous kinds only."""
         if self.kind == "stopping":
             return None
+        if self.behind:
+            trial = self.trials[self.behind[0]]
+            return trial.id, trial.furthest, self.levels(0)[0]
         for bracket in range(len(self.ladders)):
             levels = self.levels(bracket)
-            highest = self.ceiling if len(self.ladders) == 1 else len(levels) - 1
+            highest = len(levels) - 1 if self.brackets else self.ceiling
             for k in range(highest - 1, -1, -1):
                 for number in self.best_part(self.rung(bracket, k)):
                     trial = self.trials[number]
@@ -140,22 +152,76 @@ class Model:
         levels = self.levels(0)
         if self.criterion is None or self.ceiling == len(levels) - 1:
             return
+        self.update_epsilon()
+        if self.check == "report" or before < levels[self.ceiling] <= resource:
+            self.compare()
+
+    def update_epsilon(self):
+        if self.criterion[0] in ("noise", "leader"):
+            low, high = self.levels(0)[self.ceiling - 1 : self.ceiling + 1]
+            distances = oracle.noise_distances([t.curve for t in self.trials], low, high)
+            if distances:
+                self.epsilon = float(np.percentile(distances, self.criterion[1]))
+
+    def compare(self):
+        """Raise the ceiling by one rung unless its ranking is stable."""
+        levels = self.levels(0)
         low, high = levels[self.ceiling - 1], levels[self.ceiling]
-        distances = oracle.noise_distances([trial.curve for trial in self.trials], low, high)
-        if distances and self.criterion[0] in ("noise", "leader"):
-            self.epsilon = float(np.percentile(distances, self.criterion[1]))
-        if self.check == "report" or before < high <= resource:
-            # Those who left on the way are in the rung, but not in the comparison; nor are those
-            # who entered both rungs with one report, unless there is nobody else: then it rises.
-            there = [t for t in self.trials if t.furthest >= high]
-            told = [t for t in there if self.report_at(t, low) != self.report_at(t, high)]
-            now = {t.id: self.loss_at(t, high) for t in told}
-            then = {t.id: self.loss_at(t, low) for t in told}
-            name, *parameters = self.criterion
-            blind = there and not told
-            if blind or (now and not oracle.CRITERIA[name](now, then, self.epsilon, *parameters)):
-                self.ceiling += 1
-                self.ceilings.append((self.reports, levels[self.ceiling]))
+        # Those who left on the way are in the rung, but not in the comparison; nor are those
+        # who entered both rungs with one report, unless there is nobody else: then it rises.
+        there = [t for t in self.trials if t.furthest >= high]
+        told = [t for t in there if self.report_at(t, low) != self.report_at(t, high)]
+        now = {t.id: self.loss_at(t, high) for t in told}
+        then = {t.id: self.loss_at(t, low) for t in told}
+        name, *parameters = self.criterion
+        blind = there and not told
+        if blind or (now and not oracle.CRITERIA[name](now, then, self.epsilon, *parameters)):
+            self.ceiling += 1
+            self.ceilings.append((self.reports, levels[self.ceiling]))
+
+    # ---- extensions ------------------------------------------------------------------------------
+
+    def extend(self, maximum):
+        """The study goes on; under a higher maximum if one is given, and then no job is open."""
+        now = [trial for trial in self.cut if self.trials[trial].state is State.PAUSED]
+        for trial in now:
+            self.trials[trial].move(Cause.EXTEND)
+        self.cut = [trial for trial in self.cut if trial not in now]
+        self.lost += now
+        if maximum is None:
+            return
+        old = self.levels(0)
+        if self.kind == "fixed":
+            self.ladders = [[maximum]]
+        else:
+            new, level = list(old), old[-1] * self.eta
+            while level < maximum:
+                new, level = [*new, level], level * self.eta
+            new.append(maximum)
+            count = len(new) if self.brackets else 1
+            self.ladders = [new[k:] for k in range(count)]
+        for trial in self.trials:
+            if trial.state is State.LOST and self.kind in ("stopping", "fixed"):
+                trial.until = maximum
+            further = self.kind == "synchronous" or trial.furthest < maximum
+            if trial.state is State.STOPPED and further and self.kind != "stopping":
+                trial.move(Cause.EXTEND)
+                if self.kind == "fixed" and list(trial.curve.values())[-1] < INF:
+                    self.behind.append(trial.id)
+        self.raise_at_extension(len(old) - 1, maximum)
+
+    def raise_at_extension(self, old, maximum):
+        levels = self.levels(0)
+        if self.criterion is None:
+            self.ceiling = len(levels) - 1
+            self.ceilings.append((self.reports, maximum))
+        elif self.ceiling == old:
+            if old == 0:
+                self.ceiling = 1
+                self.ceilings.append((self.reports, levels[1]))
+            if self.ceiling < len(levels) - 1:
+                self.update_epsilon()
+                self.compare()
 
     # ---- the result ------------------------------------------------------------------------------
 

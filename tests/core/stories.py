@@ -26,12 +26,13 @@ class Story:
 
     Args:
         recipe: the scheduler.
-        trials: how many configurations there are.
+        trials: how many configurations are drawn.
+        pool: how many configurations there are.
         limits: what else ends the study.
     """
 
-    def __init__(self, recipe, *, trials=27, goal="min", study=None, **limits):
-        initial = [{"x": number} for number in range(trials)]
+    def __init__(self, recipe, *, trials=27, pool=None, goal="min", study=None, **limits):
+        initial = [{"x": number} for number in range(pool or trials)]
         self.study = study or Study(
             recipe, Limits(trials=trials, **limits), goal=goal, initial=initial
         )

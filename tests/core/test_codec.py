@@ -19,7 +19,15 @@ from rungwise.core.codec import (
     number_to_json,
 )
 from rungwise.core.decisions import Continue, Done, Job, Noted, Pause, StartJob, Stop, Wait
-from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
+from rungwise.core.events import (
+    JobEnded,
+    JobFailed,
+    JobLost,
+    JobRequested,
+    Reported,
+    StudyExtended,
+)
+from rungwise.core.limits import Limits
 from rungwise.errors import SchemaError
 from rungwise.storage import MemoryLog
 
@@ -267,3 +275,23 @@ def test_what_stands_beside_a_job_or_an_entry_is_refused():
     entry = {"event": {"kind": "JobRequested", "at": 0.0}, "decision": {"kind": "Wait"}, "x": 1}
     with pytest.raises(SchemaError, match="Line 2 of the log"):
         MemoryLog.from_lines([header, json.dumps(entry)])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"limits": 3},
+        {"limits": {"trials": 0}},
+        {"limits": {"rounds": 9}},
+        {"max_resource": 9.5},
+        {"max_resource": True},
+        {"at": "now"},
+        {"more": 1},
+    ],
+)
+def test_an_extension_that_is_damaged_is_refused(change):
+    event = StudyExtended(Limits(trials=9), 27, 1.5)
+    written = json.loads(json.dumps(event_to_json(event)))
+    assert event_from_json(written) == event
+    with pytest.raises(SchemaError):
+        event_from_json({**written, **change})

@@ -1,6 +1,7 @@
 """Random studies, event by event, with everything checked after every step."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,11 +21,14 @@ from hypothesis.stateful import (
 
 from rungwise import ASHA, PASHA, AsyncHyperband, FixedResource, Hyperband, SuccessiveHalving
 from rungwise.core.decisions import Continue, Done, Noted, Pause, Stop, Wait
+from rungwise.core.events import StudyExtended
 from rungwise.core.replay import replay
 from rungwise.core.trials import Cause, State
+from rungwise.errors import IllegalEventError
 from rungwise.rankings import ARRR, RBO, RRR, Exact, Leader, Noise, Soft, SoftSigma
 
 INF = math.inf
+POOL, HIGHEST = 100, 60
 TOLD = {"continue": Continue(), "pause": Pause(), "stop": Stop()}
 CRITERIA = {
     ("exact",): Exact(),
@@ -71,11 +75,11 @@ def ashas(draw):
     levels = levels_of(low, high, eta)
     kind = draw(st.sampled_from(["promotion", "stopping", "brackets", "fixed"]))
     if kind == "fixed":
-        return FixedResource(high), Model([[high]], kind="promotion", eta=2)
+        return FixedResource(high), Model([[high]], kind="fixed", eta=2)
     if kind == "brackets":
         brackets = [levels[k:] for k in range(len(levels))]
         recipe = AsyncHyperband(low, high, eta, promote=chosen)
-        return recipe, Model(brackets, kind="promotion", eta=eta, promote=chosen)
+        return recipe, Model(brackets, kind="promotion", eta=eta, promote=chosen, brackets=True)
     recipe = ASHA(low, high, eta, promote=chosen, variant=kind)
     return recipe, Model([levels], kind=kind, eta=eta, promote=chosen)
 
@@ -86,7 +90,8 @@ def synchronous(draw):
     levels = levels_of(low, high, eta)
     if draw(st.booleans()):
         brackets = [levels[k:] for k in range(len(levels))]
-        return Hyperband(low, high, eta), Model(brackets, kind="synchronous", eta=eta)
+        model = Model(brackets, kind="synchronous", eta=eta, brackets=True)
+        return Hyperband(low, high, eta), model
     size = draw(st.sampled_from([None, 1, 4, 6]))
     recipe = SuccessiveHalving(low, high, eta, size=size)
     return recipe, Model([levels], kind="synchronous", eta=eta)
@@ -102,10 +107,10 @@ class Machine(RuleBasedStateMachine):
         recipe, self.model = data.draw(self.recipes)
         self.trials = data.draw(st.sampled_from([2, 12, 24, 40]), label="trials")
         self.budget = data.draw(st.sampled_from([None, None, None, 60]), label="budget")
-        self.story = Story(recipe, trials=self.trials, goal=goal, resource=self.budget)
+        self.story = Story(recipe, trials=self.trials, pool=POOL, goal=goal, resource=self.budget)
         self.engine = self.story.engine
         self.sign = 1 if goal == "min" else -1
-        self.ended = False
+        self.ended = self.drained = self.extended = False
 
     # ---- rules -----------------------------------------------------------------------------------
 
@@ -123,7 +128,9 @@ class Machine(RuleBasedStateMachine):
             assert isinstance(told, Done) == (self.ended or not model.open())
             if isinstance(told, Done) and not self.ended and model.kind == "synchronous":
                 self.check_that_all_were_promoted()
-            self.ended = self.ended or isinstance(told, Done)
+            if isinstance(told, Done) and not self.ended:
+                self.ended = True
+                self.drained = True
             return
         number, start, until = told
         assert not self.ended
@@ -138,8 +145,10 @@ class Machine(RuleBasedStateMachine):
             assert (model.lost.pop(0), until) == (number, trial.until)
         elif not new and model.kind == "synchronous":
             self.check_synchronous_promotion(trial, until)
+        if number in model.behind:
+            model.behind.remove(number)
         model.run(trial, until)
-        if model.kind == "promotion" and len(model.ladders) == 1:
+        if model.kind == "promotion" and not model.brackets:
             assert until <= model.levels(0)[model.ceiling]
 
     def expected_job(self):
@@ -154,7 +163,7 @@ class Machine(RuleBasedStateMachine):
             return "any"
         job = model.promotion()
         if job is None and len(model.trials) < self.trials:
-            if len(model.ladders) > 1:
+            if model.brackets:
                 return "any"  # which bracket, the scheduler knows
             levels = model.levels(0)
             return len(model.trials), 0, levels[-1 if model.kind == "stopping" else 0]
@@ -180,7 +189,11 @@ class Machine(RuleBasedStateMachine):
         """The best part of every rung is in the next one."""
         for rungs in rungs_of(self.engine).values():
             for lower, upper in pairwise(rungs):
-                assert set(self.model.best_part(lower.losses)) == set(upper.losses)
+                best, there = set(self.model.best_part(lower.losses)), set(upper.losses)
+                if self.extended:  # who was promoted before stays promoted
+                    assert len(there) >= len(lower.losses) // self.model.eta or best <= there
+                else:
+                    assert best == there
 
     @rule(data=st.data(), step=st.sampled_from([0.25, 0.5, 1, 1, 1, 2, 5, "level"]))
     @precondition(lambda self: self.running())
@@ -212,6 +225,7 @@ class Machine(RuleBasedStateMachine):
         self.ended = self.ended or self.over_budget()
         if self.ended and expected == "continue":
             expected = "pause"
+            self.model.cut.append(trial.id)
         assert self.story.report(trial.id, resource, value) == TOLD[expected]
         if expected != "continue":
             trial.move(Cause.PAUSE if expected == "pause" else Cause.STOP)
@@ -225,6 +239,7 @@ class Machine(RuleBasedStateMachine):
         if self.ended:
             assert told == Pause()
             trial.move(Cause.PAUSE)
+            self.model.cut.append(trial.id)
         else:
             assert told == Continue()
             assert snapshot(self.engine) == before
@@ -248,6 +263,39 @@ class Machine(RuleBasedStateMachine):
     def running_job_leaves(self, data, cause):
         self.leave(self.choose(data, self.running()), cause)
 
+    @rule(
+        more=st.sampled_from([0, 0, 1, 12]),
+        factor=st.sampled_from([None, 2, 3, 5]),
+        resource=st.sampled_from([0, 40]),
+    )
+    def extend(self, more, factor, resource):
+        """More trials, a higher maximum (while no job is open), a larger budget."""
+        model, held = self.model, self.engine.study
+        trials = min(self.trials + more, POOL)
+        budget = None if self.budget is None else self.budget + resource
+        maximum = None
+        if factor is not None and not model.open():
+            higher = held.scheduler.max_resource * factor
+            maximum = higher if higher <= HIGHEST else None  # the model takes its time
+        limits = replace(held.limits, trials=trials, resource=budget)
+        event = StudyExtended(limits, maximum)
+        spent = sum(trial.furthest for trial in model.trials)
+        still = self.ended and (
+            (budget is not None and spent >= budget)
+            or (self.drained and maximum is None and trials == self.trials)
+        )
+        if still or (maximum is None and limits == held.limits):
+            before = snapshot(self.engine)
+            with pytest.raises(IllegalEventError):
+                self.engine.handle(event)
+            assert snapshot(self.engine) == before
+            return
+        assert self.story.send(event) == Noted()
+        self.trials, self.budget = trials, budget
+        self.ended = self.drained = False
+        self.extended = True
+        model.extend(maximum)
+
     # ---- helpers ---------------------------------------------------------------------------------
 
     def running(self):
@@ -267,6 +315,9 @@ class Machine(RuleBasedStateMachine):
         send = {Cause.END: Story.end, Cause.LOSE: Story.lose, Cause.FAIL: Story.fail}[cause]
         assert send(self.story, trial.id) == Noted()
         trial.move(cause)
+        if trial.id in self.model.cut and not self.ended:  # extended while it was leaving
+            self.model.cut.remove(trial.id)
+            trial.move(Cause.EXTEND)
         if trial.state is State.LOST:
             self.model.lost.append(trial.id)
 

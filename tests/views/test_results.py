@@ -13,6 +13,7 @@ ROWS = [[2 - number / 9 + 1 / epoch for epoch in range(1, 10)] for number in ran
 COMMON = {
     "metric", "goal", "ended", "best", "why", "trials", "reports", "resource_spent",
     "max_resource", "seconds", "ceilings", "epsilons", "leaderboard",
+    "extensions",
 }  # fmt: skip
 
 

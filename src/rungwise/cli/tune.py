@@ -26,6 +26,7 @@ from rungwise.specification.functions import is_reference
 from rungwise.storage.study_file import shown
 from rungwise.study_options import GROUPS, LadderOptions, OutputOptions, RunOptions
 from rungwise.tuning import api
+from rungwise.tuning.extending import EXTENDABLE
 from rungwise.tuning.result import TuningResult
 
 _TARGET = (
@@ -78,7 +79,7 @@ def tune(
     _finish(result, show, why=display.silent)
 
 
-@with_options((*_CHANGEABLE, *_SHOWN))
+@with_options((*EXTENDABLE, *_CHANGEABLE, *_SHOWN))
 def resume(
     study: Study,
     given: dict[str, Any],
@@ -89,7 +90,12 @@ def resume(
     """Resume a study after an interrupt, a crash or a reboot.
 
     Every decision in the file is checked, and lost jobs start again from their checkpoints.
-    Options that are not given stay as they were in the study.
+    Options that are not given stay as they were in the study. With larger limits, for example
+    more --trials, a study goes on that has ended: each is a total, not what comes on top.
+
+    rungwise resume study.db
+
+    rungwise resume study.db --trials 512
     """
     show = _choose_show(given, quiet=quiet, as_json=as_json)
     given["show"] = display = _EndNoting(show)

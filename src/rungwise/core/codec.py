@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, cast
 
 from rungwise.core.decisions import (
@@ -31,14 +31,17 @@ from rungwise.core.events import (
     JobRequested,
     Metrics,
     Reported,
+    StudyExtended,
 )
-from rungwise.errors import SchemaError
+from rungwise.core.limits import Limits
+from rungwise.errors import InvalidArgumentError, SchemaError
 
 SCHEMA = 1
 """The version of the format; readers refuse others."""
 
 _EVENTS: Mapping[str, type] = {
-    kind.__name__: kind for kind in (JobRequested, Reported, JobEnded, JobFailed, JobLost)
+    kind.__name__: kind
+    for kind in (JobRequested, Reported, JobEnded, JobFailed, JobLost, StudyExtended)
 }
 _DECISIONS: Mapping[str, type] = {
     "Run": StartJob,  # the name that logs have for it, since before the class was renamed
@@ -108,17 +111,34 @@ def jsonable(value: Any) -> Any:
 def event_to_json(event: Event) -> dict[str, Any]:
     """An event as a plain dict."""
     packed = _pack(event)
+    if isinstance(event, StudyExtended):
+        return {**packed, "limits": asdict(event.limits)}
     metrics = packed.pop("metrics", ())
     return {**packed, "metrics": metrics_to_json(metrics)} if metrics else packed
 
 
 def event_from_json(data: Mapping[str, Any]) -> Event:
     """The event that :func:`event_to_json` wrote."""
+    if data.get("kind") == "StudyExtended":
+        return _extension_from_json(data)
     if data.get("kind") != "Reported":
         return cast("Event", _unpack(data, _EVENTS, "event"))
     plain = {key: value for key, value in data.items() if key != "metrics"}
     event = cast("Reported", _unpack({**plain, "metrics": 0}, _EVENTS, "event"))
     return replace(event, metrics=metrics_from_json(data.get("metrics", {})))
+
+
+def _extension_from_json(data: Mapping[str, Any]) -> StudyExtended:
+    # Placeholders stand for what is no number, or not always one, while the rest is checked.
+    plain = {**data, **{name: 0 for name in ("limits", "max_resource") if name in data}}
+    event = cast("StudyExtended", _unpack(plain, _EVENTS, "event"))
+    maximum = data["max_resource"]
+    if maximum is not None and type(maximum) is not int:
+        raise SchemaError(f"StudyExtended.max_resource is {maximum!r}, but must be a whole number.")
+    try:
+        return replace(event, limits=Limits(**data["limits"]), max_resource=maximum)
+    except (TypeError, InvalidArgumentError) as error:
+        raise SchemaError(f"StudyExtended.limits cannot be read: {error}") from error
 
 
 def metrics_to_json(metrics: Metrics) -> dict[str, float | str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rungwise.core.decisions import (
@@ -36,10 +37,13 @@ from rungwise.core.events import (
     JobLost,
     JobRequested,
     Reported,
+    StudyExtended,
     find_flaw,
 )
+from rungwise.core.extension import ExtensionRecord, find_obstacle, record_extension
+from rungwise.core.limits import Limits
 from rungwise.core.proposals import Proposals
-from rungwise.core.scheduler import Draw, Move, Scheduler
+from rungwise.core.scheduler import Draw, Extension, Move, Scheduler
 from rungwise.core.study import Study
 from rungwise.core.trials import MOVES, Cause, State, Trial
 from rungwise.errors import IllegalEventError
@@ -58,12 +62,16 @@ class Engine:
             searcher (a replay takes them from the log).
 
     Attributes:
+        study: what the study is, its limits and its maximum as they are now.
         trials: every trial drawn, by id.
         jobs: every job issued, by id.
         reports: the number of reports that brought something new.
         spent: the total resource of all reports.
         ended: why the study is over, or None. These clauses are part of the log (``Done``), and
             a replay compares them: their words must not change.
+        drained: whether it ended because nothing was left to do.
+        exhausted: whether the searcher had nothing left to propose.
+        extensions: how the study was extended, in order.
         leads: [(the resource spent by then, trial), …] whenever another trial became the best.
         proposals: the study's own: its initial configurations and its searcher.
         proposer: where the next configuration comes from.
@@ -82,16 +90,14 @@ class Engine:
         self.best_loss = math.inf
         self.best_resource: float = 0
         self.leads: list[tuple[float, int]] = []
+        self.drained = self.exhausted = False
+        self.extensions: list[ExtensionRecord] = []
         self._sign = 1.0 if study.goal == "min" else -1.0
-        self._target = math.nan if study.limits.target is None else self._sign * study.limits.target
-        self._watched = study.limits.watches_reports
         self._open: dict[int, Trial] = {}
         self._lost: deque[Trial] = deque()
+        self._cut: dict[int, Trial] = {}  # paused between rungs by the end of the study
         self._settled = 0
-        self._exhausted = False
-        limits = study.limits
-        self._limit = math.inf if limits.trials is None else limits.trials
-        self._last = limits.trials if limits.finish == "paper" else None
+        self._read_limits(study.limits)
         self.proposals = Proposals(study, self.trials, lambda: self.scheduler.levels)
         self.proposer: Proposer = self.proposals if proposer is None else proposer
         self._handlers: dict[type, Callable[[Any], Decision]] = {
@@ -100,7 +106,17 @@ class Engine:
             JobEnded: self._left,
             JobFailed: self._left,
             JobLost: self._left,
+            StudyExtended: self._extended,
         }
+
+    def _read_limits(self, limits: Limits) -> None:
+        self._target = self._to_target(limits)
+        self._watched = limits.watches_reports
+        self._limit = math.inf if limits.trials is None else limits.trials
+        self._last = limits.trials if limits.finish == "paper" else None
+
+    def _to_target(self, limits: Limits) -> float:
+        return math.nan if limits.target is None else self._sign * limits.target
 
     # -- the one way in ------------------------------------------------------------------------
 
@@ -143,6 +159,9 @@ class Engine:
     def why(self) -> str:
         """Why the study ended and why the ceiling is where it is, in one sentence."""
         state = "has not ended" if self.ended is None else f"ended because {self.ended}"
+        if self.extensions:
+            extended = "; ".join(str(each) for each in self.extensions)
+            state += f", after it had been extended ({extended})"
         return f"The study {state}; {self.scheduler.explain()}."
 
     # -- reports -------------------------------------------------------------------------------
@@ -158,7 +177,7 @@ class Engine:
             return PAUSE if trial.state is State.PAUSING else STOP
         if resource <= trial.resource:
             # The trial has reported this before (it restarted without its checkpoint).
-            return CONTINUE if self.ended is None else self._settle(trial, PAUSE)
+            return CONTINUE if self.ended is None else self._cut_short(trial)
         self.reports += 1
         self.spent += resource - trial.resource
         self.cost += event.cost
@@ -171,8 +190,13 @@ class Engine:
         if self._watched:
             self._watch(event, loss)
         if isinstance(decision, Continue):
-            return CONTINUE if self.ended is None else self._settle(trial, PAUSE)
+            return CONTINUE if self.ended is None else self._cut_short(trial)
         return self._settle(trial, decision)
+
+    def _cut_short(self, trial: Trial) -> Decision:
+        """The study is over: pause a trial between rungs; it goes on if the study is extended."""
+        self._cut[trial.id] = trial
+        return self._settle(trial, PAUSE)
 
     def _settle(self, trial: Trial, decision: Pause | Stop) -> Decision:
         """Answer with pause or stop: from now on the trial keeps what it has reached."""
@@ -198,18 +222,18 @@ class Engine:
     def _watch(self, event: Reported, loss: float) -> None:
         if self.ended is None:
             if loss <= self._target:
-                self.ended = f"the target {self.study.limits.target:g} was reached"
+                self.ended = _name_target(self.study.limits)
             else:
-                self.ended = self._out_of_budget(event.at)
+                self.ended = self._out_of_budget(self.study.limits, event.at)
 
-    def _out_of_budget(self, at: float) -> str | None:
-        return self.study.limits.exhausted(seconds=at, resource=self.spent, cost=self.cost)
+    def _out_of_budget(self, limits: Limits, at: float) -> str | None:
+        return limits.exhausted(seconds=at, resource=self.spent, cost=self.cost)
 
     # -- requests ------------------------------------------------------------------------------
 
     def _requested(self, event: JobRequested) -> Decision:
         if self.ended is None and self._watched:
-            self.ended = self._out_of_budget(event.at)
+            self.ended = self._out_of_budget(self.study.limits, event.at)
         if self.ended is not None:
             return Done(self.ended)
         if self._lost:
@@ -224,19 +248,20 @@ class Engine:
             config = self.proposer(len(self.trials))
             if config is not None:
                 return self._draw(move, config)
-            self._exhausted = True
+            self.exhausted = True
             self._limit = len(self.trials)
             move = self.scheduler.next_move(may_draw=False)
         if move is not None:
             return self._promote(move)
         if self._open:
             return WAIT
+        self.drained = True
         self.ended = self._explain_drained()
         return Done(self.ended)
 
     def _explain_drained(self) -> str:
         drawn = len(self.trials)
-        whole = " (there are no others)" if self._exhausted else ""
+        whole = " (there are no others)" if self.exhausted else ""
         were = "configuration was" if drawn == 1 else "configurations were"
         return f"{drawn} {were} evaluated{whole} and nothing more was promotable"
 
@@ -245,7 +270,7 @@ class Engine:
         self.trials.append(trial)
         self.scheduler.started(trial)
         if len(self.trials) == self._last:
-            self.ended = f"the last of {len(self.trials)} configurations to be drawn was started"
+            self.ended = _name_last(len(self.trials))
         return self._run(trial, move.until)
 
     def _promote(self, move: Move) -> Decision:
@@ -278,7 +303,48 @@ class Engine:
             self.scheduler.dropped(trial)
         else:
             self.scheduler.released(trial)
+            if self.ended is None and self._cut.pop(trial.id, None) is not None:
+                # The study was extended while this job was still leaving its worker.
+                self._restart(trial)
         return NOTED
+
+    # -- extensions ----------------------------------------------------------------------------
+
+    def find_end(self, limits: Limits, at: float) -> str | None:
+        """Why the study would be over by now with these limits; None if it would go on."""
+        if self.best_loss <= self._to_target(limits):
+            return _name_target(limits)
+        if limits.finish == "paper" and len(self.trials) == limits.trials:
+            return _name_last(len(self.trials))
+        return self._out_of_budget(limits, at)
+
+    def _extended(self, event: StudyExtended) -> Noted:
+        obstacle = find_obstacle(self, event)
+        if obstacle is not None:
+            raise IllegalEventError(event, obstacle)
+        self.extensions.append(record_extension(self, event))
+        recipe = self.study.scheduler
+        if event.max_resource is not None:
+            recipe = recipe.limited_to(event.max_resource)
+        self.study = replace(self.study, limits=event.limits, scheduler=recipe)
+        self.proposals.extend(self.study)
+        self._read_limits(event.limits)
+        self.ended, self.drained, self.exhausted = None, False, False
+        self._settled += 1  # workers that wait should ask again
+        for trial in [trial for trial in self._cut.values() if trial.state is State.PAUSED]:
+            del self._cut[trial.id]
+            self._restart(trial)
+        extension = Extension(event.limits.trials, event.max_resource, self.trials, self.reports)
+        if hasattr(self.scheduler, "extend"):  # find_obstacle knows whether it must have one
+            for number in self.scheduler.extend(extension):
+                trial = self.trials[number]
+                trial.state = MOVES[trial.state, Cause.EXTEND]
+        return NOTED
+
+    def _restart(self, trial: Trial) -> None:
+        """Start the job of a trial again, which the end of the study had cut short."""
+        trial.state = MOVES[trial.state, Cause.EXTEND]
+        self._lost.append(trial)
 
     def _not_open(self, event: Reported | JobEnded | JobFailed | JobLost) -> IllegalEventError:
         history = self._find_history(event)
@@ -293,6 +359,14 @@ class Engine:
             return []
         trial = self.trials[self.jobs[number].trial]
         return trial.story(self.list_jobs(trial.id), self._sign)
+
+
+def _name_target(limits: Limits) -> str:
+    return f"the target {limits.target:g} was reached"
+
+
+def _name_last(number: int) -> str:
+    return f"the last of {number} configurations to be drawn was started"
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}

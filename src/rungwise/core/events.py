@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from rungwise.core.limits import Limits
+
 FURTHEST = 2**53
 """The largest resource: beyond it a float cannot represent every whole number."""
 
@@ -63,7 +65,22 @@ class JobLost:
     at: float = 0.0
 
 
-Event = JobRequested | Reported | JobEnded | JobFailed | JobLost
+@dataclass(frozen=True, slots=True)
+class StudyExtended:
+    """From now on the study has other limits, each at least as large as before.
+
+    Attributes:
+        limits: all limits from now on.
+        max_resource: the new maximum of training; None if it stays.
+        at: when.
+    """
+
+    limits: Limits
+    max_resource: int | None = None
+    at: float = 0.0
+
+
+Event = JobRequested | Reported | JobEnded | JobFailed | JobLost | StudyExtended
 
 
 def find_flaw(event: Event) -> str | None:
@@ -73,6 +90,8 @@ def find_flaw(event: Event) -> str | None:
         return "its time must be a finite, non-negative number"
     if isinstance(event, JobRequested):
         return None
+    if isinstance(event, StudyExtended):
+        return _find_flaw_of_extension(event)
     if type(event.job) is not int:
         return "its job must be a whole number"
     if isinstance(event, Reported):
@@ -92,6 +111,15 @@ def _find_flaw_of_report(event: Reported) -> str | None:
         type(name) is str and _is_number(value) for name, value in event.metrics
     ):
         return "its other metrics must be plain numbers by name"
+    return None
+
+
+def _find_flaw_of_extension(event: StudyExtended) -> str | None:
+    if type(event.limits) is not Limits:
+        return "its limits must be a Limits"
+    maximum = event.max_resource
+    if maximum is not None and not (type(maximum) is int and 0 < maximum <= FURTHEST):
+        return f"its max_resource must be a whole number from 1 to {FURTHEST}, or None"
     return None
 
 

@@ -65,6 +65,24 @@ class Ladder:
         """The level of the last rung."""
         return self.levels[-1]
 
+    def raised_to(self, max_resource: int) -> Ladder:
+        """The same rungs, and further ones above them up to a higher maximum.
+
+        The old maximum stays a rung, so that trials that have reached it are compared there and
+        not trained again; above it the levels grow by η as below.
+
+        Example:
+            >>> Ladder.between(1, 27, eta=3).raised_to(300).levels
+            (1, 3, 9, 27, 81, 243, 300)
+            >>> Ladder.between(1, 50, eta=3).raised_to(100).levels
+            (1, 3, 9, 27, 50, 100)
+        """
+        if max_resource <= self.max_resource:
+            rule = f"it must be above {self.max_resource}, the maximum so far"
+            raise InvalidArgumentError("max_resource", max_resource, rule)
+        above = Ladder.between(self.max_resource, max_resource, eta=self.eta)
+        return Ladder((*self.levels, *above.levels[1:]), self.eta)
+
     def starting_at(self, rung: int) -> Ladder:
         """The part of the ladder from a rung up (a bracket of Hyperband)."""
         return Ladder(self.levels[rung:], self.eta)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.validation import one_of, real, set_frozen, whole
+from rungwise.validation import Goal, one_of, real, set_frozen, whole
 
 Finish = Literal["drain", "paper"]
 
@@ -51,6 +51,27 @@ class Limits:
                 None,
                 "a study needs at least one limit: trials, seconds, resource, cost or target",
             )
+
+    def find_reductions(self, later: Limits, *, goal: Goal) -> list[str]:
+        """What would be smaller in other limits, one clause per limit; a target must get harder.
+
+        Args:
+            later: the other limits.
+            goal: whether the metric is minimised or maximised.
+        """
+        found = []
+        for name in ("trials", "seconds", "resource", "cost", "target"):
+            before, after = getattr(self, name), getattr(later, name)
+            if name == "target" and goal == "min":  # a target gets harder downwards
+                smaller = before is None or (after is not None and after > before)
+            else:
+                smaller = before is None or (after is not None and after < before)
+            if after is not None and smaller:
+                had = "no limit" if before is None else f"{before:.15g}"
+                found.append(f"{name}: {had} so far, {after:.15g} asked for")
+        if self.finish != later.finish:
+            found.append(f"finish: {self.finish!r} so far, {later.finish!r} asked for")
+        return found
 
     @property
     def watches_reports(self) -> bool:

@@ -82,6 +82,10 @@ class Proposals:
         if self._slow and config is not None:
             self._history = self._frozen(Seen(number, config, 0, Trial(number, config, 0)))
 
+    def extend(self, study: Study) -> None:
+        """The study goes on with other limits; what is searched, and how, stays."""
+        self._study = study
+
     def should_prefetch(self, number: int) -> bool:
         """Whether the proposal for this trial, the next one, should be computed in advance."""
         limit = self._study.limits.trials

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rungwise.core.decisions import Job
+from rungwise.core.extension import ExtensionRecord
 from rungwise.core.limits import Limits
 from rungwise.core.scheduler import Recipe, Trace
 from rungwise.core.trials import Trial
@@ -64,6 +65,8 @@ class ReadableStudy(Protocol):
     def best_value(self) -> float | None: ...
     @property
     def best_resource(self) -> float: ...
+    @property
+    def extensions(self) -> Sequence[ExtensionRecord]: ...
     @property
     def leads(self) -> Sequence[tuple[float, int]]: ...
     def why(self) -> str: ...

@@ -31,6 +31,25 @@ class Draw:
 
 
 Move = Promote | Draw
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """A study goes on with more trials, or up to a higher maximum.
+
+    Attributes:
+        trials: how many configurations are drawn at most from now on; None for no limit.
+        max_resource: the new maximum; None if it stays. No job is open when it is raised.
+        known: all trials drawn so far, by id.
+        reports: the number of reports so far.
+    """
+
+    trials: int | None
+    max_resource: int | None
+    known: Sequence[Trial]
+    reports: int
+
+
 Trace = Sequence[tuple[int, float]]
 """[(number of reports so far, value), …]: how a quantity changed over the study."""
 
@@ -60,6 +79,18 @@ class Scheduler(Protocol):
 
     def dropped(self, trial: Trial) -> None:
         """A trial failed or ended before the level of its job: it ranks last at that level."""
+        ...
+
+    def extend(self, extension: Extension) -> Sequence[int]:
+        """Go on with what the study has been extended by; no trial is trained again.
+
+        A scheduler of your own may do without this method: then its studies cannot be given a
+        higher maximum.
+
+        Returns:
+            The trials that were done, trained to the old maximum, and may be promoted from now on.
+            For a trial whose job will be started again :attr:`Trial.until` may be raised.
+        """
         ...
 
     @property

@@ -42,6 +42,7 @@ class Cause(Enum):
     END = "job ended"
     FAIL = "job failed"
     LOSE = "job lost"
+    EXTEND = "study extended"
 
     __hash__ = object.__hash__
 
@@ -63,6 +64,10 @@ MOVES: Mapping[tuple[State, Cause], State] = {
     (State.STOPPING, Cause.END): State.STOPPED,
     (State.STOPPING, Cause.FAIL): State.STOPPED,
     (State.STOPPING, Cause.LOSE): State.STOPPED,
+    # A study that goes on: a job that its end cut short is started again, and a trial that was
+    # trained to the maximum waits there, if the maximum was raised.
+    (State.PAUSED, Cause.EXTEND): State.LOST,
+    (State.STOPPED, Cause.EXTEND): State.PAUSED,
 }
 
 MEANING: Mapping[State, str] = {
@@ -71,7 +76,8 @@ MEANING: Mapping[State, str] = {
     State.PAUSING: "to be paused at a rung; its job has not ended yet",
     State.STOPPING: "to be stopped; its job has not ended yet",
     State.PAUSED: "waits at a rung and may be promoted",
-    State.LOST: "its job was lost and will be started again before any other",
+    State.LOST: "its job was lost, or cut short by the end of a study that was extended since; it "
+    "will be started again before any other",
     State.STOPPED: "done: stopped by the scheduler, or trained to the maximum",
     State.ENDED: "its job ended without an error before its next rung; ranks last there",
     State.FAILED: "its job failed and is not retried; ranks last at its next rung",

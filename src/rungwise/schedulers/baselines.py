@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rungwise.core.ladder import Ladder
-from rungwise.core.rungs import FloorCut
 from rungwise.core.scheduler import Scheduler
 from rungwise.errors import InvalidArgumentError
-from rungwise.schedulers.ceilings import Fixed
-from rungwise.schedulers.promotion import Promotion
+from rungwise.schedulers.one_level import OneLevel
 from rungwise.validation import set_frozen, whole
 
 
@@ -38,11 +35,11 @@ class FixedResource:
 
     def build(self, *, trials: int | None) -> Scheduler:  # noqa: ARG002 - any number
         """A ladder of one rung: a trial that reaches it is done."""
-        return _one_rung(self.resource)
+        return OneLevel(self.resource)
 
-    def limited_to(self, max_resource: int) -> FixedResource:  # noqa: ARG002 - has its own limit
-        """Itself: its resource is given."""
-        return self
+    def limited_to(self, max_resource: int) -> FixedResource:
+        """The same for another resource; only a study that is extended asks for it."""
+        return replace(self, resource=max_resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +62,8 @@ class RandomSearch:
         """A ladder of one rung: a trial that reaches it is done."""
         if self.max_resource is None:
             raise InvalidArgumentError("max_resource", None, "RandomSearch needs a maximum")
-        return _one_rung(self.max_resource)
+        return OneLevel(self.max_resource)
 
     def limited_to(self, max_resource: int) -> RandomSearch:
         """The same with a maximum."""
         return replace(self, max_resource=max_resource)
-
-
-def _one_rung(resource: int) -> Promotion:
-    ladder = Ladder((resource,), eta=2)
-    return Promotion(ladder, ceiling=Fixed, cut=FloorCut(2))

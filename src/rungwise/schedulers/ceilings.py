@@ -29,6 +29,16 @@ class Ceiling(Protocol):
         """A trial reported; rungs it reached with this report hold it already."""
         ...
 
+    def extend(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> None:
+        """There are rungs above the old maximum now; the list of rungs holds them already.
+
+        Args:
+            ladder: the longer ladder.
+            known: all trials so far.
+            reports: the number of reports so far.
+        """
+        ...
+
     @property
     def levels(self) -> Trace:
         """[(number of reports so far, level), …], from the first ceiling on."""
@@ -60,8 +70,13 @@ class Fixed:
     def reported(self, trial: Trial, *, arrived: bool) -> None:
         """Nothing moves it."""
 
+    def extend(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> None:  # noqa: ARG002
+        """The last rung is another one."""
+        self.rung = ladder.top
+        self.levels = (*self.levels, (reports, ladder.max_resource))
+
     def explain(self) -> str:
-        return f"the ceiling is fixed at {self.levels[0][1]}"
+        return f"the ceiling is fixed at {self.levels[-1][1]}"
 
 
 class Progressive:
@@ -112,6 +127,25 @@ class Progressive:
             self._arrive(trial)
             self._check()
         elif self._each_report and self._changed:
+            self._check()
+
+    def extend(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> None:
+        """Go on above the old maximum.
+
+        A ceiling below it stays, and rises when it must. One that stood there is checked at once,
+        with all that is known: at the last rung nothing was compared.
+        """
+        stood_there = self.rung == self._top
+        self._ladder, self._top = ladder, ladder.top
+        if not stood_there:
+            return
+        if self.rung == 0:  # there was one rung, so nothing to compare it with
+            self.rung = 1
+            self.levels.append((reports, ladder.levels[1]))
+        level = ladder.levels[self.rung]
+        self._trials = {trial.id: trial for trial in known if trial.resource >= level}
+        if self.rung < self._top:
+            self._compare(known)
             self._check()
 
     def explain(self) -> str:
@@ -169,8 +203,8 @@ class Progressive:
         if epsilon is not None and (not self.epsilons or self.epsilons[-1][1] != epsilon):
             self.epsilons.append((self._reports, epsilon))
 
-    def _compare(self) -> None:
-        """Compare rungs K and K−1 from now on."""
+    def _compare(self, known: Sequence[Trial] = ()) -> None:
+        """Compare rungs K and K−1 from now on; trials may have passed level K−1 already."""
         arrived, self._trials = self._trials, {}
         self._standing = Standing()
         self._verdict = None
@@ -183,4 +217,4 @@ class Progressive:
                 self._arrive(trial)
         if self._crossings is not None:
             floor, cap = self._ladder.levels[self.rung - 1], self._ladder.levels[self.rung]
-            self._crossings.watch(floor, cap, arrived.values())
+            self._crossings.watch(floor, cap, known or arrived.values())

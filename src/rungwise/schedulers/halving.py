@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Sequence
+from itertools import islice
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut, Rung
-from rungwise.core.scheduler import Draw, Move, Promote
-from rungwise.core.trials import Trial
+from rungwise.core.scheduler import Draw, Extension, Move, Promote
+from rungwise.core.trials import State, Trial
 from rungwise.schedulers.base import ToTheMaximum
 
 
@@ -20,28 +22,35 @@ class Halving(ToTheMaximum):
     Args:
         ladder: where the rungs are.
         size: how many configurations start; a study that draws fewer closes the rung early.
+        grows: whether the size is the number of trials of the study, and grows with it.
         bracket: its number, for schedulers that run several.
 
     Reference:
         Jamieson and Talwalkar (2016); the paper, section 2.
     """
 
-    def __init__(self, ladder: Ladder, *, size: int, bracket: int = 0) -> None:
+    def __init__(self, ladder: Ladder, *, size: int, bracket: int = 0, grows: bool = False) -> None:
         super().__init__(ladder)
         self.rungs = [Rung(level, FloorCut(ladder.eta)) for level in ladder.levels]
         self._size = size
         self._bracket = bracket
+        self._grows = grows
         self._rung = 0
         self._sent = 0  # trials sent to the current rung
         self._trials: dict[int, Trial] = {}
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
         self._closed = False  # no further trial will be sent to the current rung
-        self._away: set[int] = set()  # sent, and not back yet
+        self._away: dict[int, int] = {}  # sent, and not back yet: trial → to which rung
 
     @property
     def is_over(self) -> bool:
         """Whether the bracket will have no further job."""
         return self._closed and not self._queue and not self._away
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many configurations were drawn as were to start."""
+        return self._sent >= self._size
 
     def next_move(self, *, may_draw: bool) -> Move | None:
         if self._rung == 0 and not self._closed:
@@ -51,14 +60,14 @@ class Halving(ToTheMaximum):
         if not self._queue:
             return None
         trial = self._queue.popleft()
-        self._away.add(trial)
+        self._away[trial] = self._rung
         if not self._queue:
             self._closed = True
         return Promote(trial, self.ladder.levels[self._rung])
 
     def started(self, trial: Trial) -> None:
         self._trials[trial.id] = trial
-        self._away.add(trial.id)
+        self._away[trial.id] = 0
         self._sent += 1
         if self._sent == self._size:
             self._closed = True
@@ -66,23 +75,64 @@ class Halving(ToTheMaximum):
     def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
         if resource < trial.until:
             return CONTINUE
-        self._enter(trial, loss)
+        self._enter(trial, self._away[trial.id], loss)
         return STOP if trial.rung == self.ladder.top else PAUSE
 
     def released(self, trial: Trial) -> None:
-        self._take_back(trial)
+        # A trial that was paused between rungs (the study ended) has not arrived.
+        if trial.resource >= trial.until:
+            self._take_back(trial)
 
     def dropped(self, trial: Trial) -> None:
-        self._enter(trial, math.inf)
+        self._enter(trial, self._away[trial.id], math.inf)
         self._take_back(trial)
 
-    def _enter(self, trial: Trial, loss: float) -> None:
-        trial.rung = self._rung
-        self.rungs[trial.rung].enter(trial.id, loss)
+    def _enter(self, trial: Trial, rung: int, loss: float) -> None:
+        trial.rung = rung
+        self.rungs[rung].enter(trial.id, loss)
 
     def _take_back(self, trial: Trial) -> None:
-        self._away.discard(trial.id)
+        self._away.pop(trial.id, None)
         self._advance()
+
+    # -- extensions ----------------------------------------------------------------------------
+
+    def extend(self, extension: Extension) -> Sequence[int]:
+        """More configurations, if the size was the number of trials; a longer ladder."""
+        size = self._size
+        if self._grows and extension.trials is not None:
+            size = extension.trials
+        ladder = self.ladder
+        if extension.max_resource is not None:
+            ladder = ladder.raised_to(extension.max_resource)
+        elif size == self._size and self.is_full:
+            return ()
+        return self.reopen(ladder, size=size, reports=extension.reports)
+
+    def reopen(self, ladder: Ladder, *, size: int, reports: int) -> Sequence[int]:
+        """Begin again at the first rung, with what is known (iSHA in its efficient variant).
+
+        First the further configurations are drawn. Then every rung is gone through once more:
+        trials that were promoted from it stay promoted, and the best of the others join them, up
+        to ⌊n/η⌋. Jobs that are under way are waited for.
+
+        Reference:
+            Brandt et al., iHyperband (2023): incremental successive halving.
+        """
+        old = self.ladder.top
+        done = []
+        if ladder != self.ladder:
+            cut = FloorCut(ladder.eta)
+            self.rungs += [Rung(level, cut) for level in ladder.levels[old + 1 :]]
+            self.raise_ladder(ladder, reports)
+            there = (trial for trial in self._trials.values() if trial.rung == old)
+            done = [trial.id for trial in there if trial.state is State.STOPPED]
+        self._size = size
+        self._queue.clear()  # those that were to be promoted are found again
+        self._rung = 0
+        self._closed = self._sent >= size
+        self._advance()
+        return done
 
     def _close(self) -> None:
         self._closed = True
@@ -91,10 +141,11 @@ class Halving(ToTheMaximum):
     def _advance(self) -> None:
         """When all trials sent to the rung are back, its best go to the next one."""
         while self._closed and not self._away and not self._queue and self._rung < self.ladder.top:
-            rung = self.rungs[self._rung]
-            best = rung.ranked()[: len(rung) // self.ladder.eta]
-            best = [trial for trial in best if rung.losses[trial] < math.inf]
-            if not best:
+            rung, above = self.rungs[self._rung], self.rungs[self._rung + 1]
+            places = max(0, len(rung) // self.ladder.eta - len(above))
+            others = (trial for trial in rung.ranked() if trial not in above)
+            best = [trial for trial in islice(others, places) if rung.losses[trial] < math.inf]
+            if not best and not len(above):
                 return
             self._rung += 1
             for number in best:
@@ -107,7 +158,7 @@ class Halving(ToTheMaximum):
         if trial.resource < level:
             self._queue.append(trial.id)
         else:
-            self._enter(trial, trial.losses[bisect_left(trial.resources, level)])
+            self._enter(trial, self._rung, trial.losses[bisect_left(trial.resources, level)])
 
     def explain(self) -> str:
         best = f"the best ⌊n/{self.ladder.eta}⌋ of each full rung were promoted"

@@ -7,12 +7,13 @@ to few that are trained fully from the start.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from rungwise.core.decisions import Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut
-from rungwise.core.scheduler import Draw, Move
+from rungwise.core.scheduler import Draw, Extension, Move
 from rungwise.core.trials import Trial
 from rungwise.schedulers.base import ToTheMaximum
 from rungwise.schedulers.ceilings import Fixed
@@ -57,6 +58,7 @@ class SyncBrackets(_Brackets[Halving]):
         super().__init__(ladder)
         self.brackets = []
         self._sizes = bracket_sizes(ladder)
+        self._starts: list[int] = []  # the rung at which each bracket starts
         self._live: list[Halving] = []  # those that are not over: always few
 
     def next_move(self, *, may_draw: bool) -> Move | None:
@@ -71,7 +73,8 @@ class SyncBrackets(_Brackets[Halving]):
 
     def _open(self) -> Halving:
         number = len(self.brackets)
-        start = number % len(self._sizes)
+        start = (self._starts[-1] + 1) % len(self._sizes) if self._starts else 0
+        self._starts.append(start)
         ladder = self.ladder.starting_at(start)
         bracket = Halving(ladder, size=self._sizes[start], bracket=number)
         self.brackets.append(bracket)
@@ -80,6 +83,24 @@ class SyncBrackets(_Brackets[Halving]):
 
     def started(self, trial: Trial) -> None:
         self.brackets[trial.bracket].started(trial)
+
+    def extend(self, extension: Extension) -> Sequence[int]:
+        """Fill brackets that the end of the study had closed early; go up a longer ladder.
+
+        Under a higher maximum every bracket has the size that Hyperband gives it there, and the
+        cycle has one more bracket per new rung at its end.
+        """
+        if extension.max_resource is not None:
+            self.raise_ladder(self.ladder.raised_to(extension.max_resource), extension.reports)
+            self._sizes = bracket_sizes(self.ladder)
+        done: list[int] = []
+        self._live = []
+        for bracket, start in zip(self.brackets, self._starts, strict=True):
+            if extension.max_resource is not None or not bracket.is_full:
+                ladder = self.ladder.starting_at(start)
+                done += bracket.reopen(ladder, size=self._sizes[start], reports=extension.reports)
+            self._live.append(bracket)
+        return done
 
     def explain(self) -> str:
         n = len(self.brackets)
@@ -106,6 +127,7 @@ class AsyncBrackets(_Brackets[Promotion]):
 
     def __init__(self, ladder: Ladder, *, cut: Cut) -> None:
         super().__init__(ladder)
+        self._cut = cut
         self._shares = bracket_sizes(ladder)
         self._drawn = [0] * len(self._shares)
         self.brackets = [
@@ -125,6 +147,23 @@ class AsyncBrackets(_Brackets[Promotion]):
 
     def started(self, trial: Trial) -> None:
         self._drawn[trial.bracket] += 1
+
+    def extend(self, extension: Extension) -> Sequence[int]:
+        """Each bracket goes up a longer ladder, and every new rung has a bracket of its own."""
+        if extension.max_resource is None:
+            return ()
+        self.raise_ladder(self.ladder.raised_to(extension.max_resource), extension.reports)
+        self._shares = bracket_sizes(self.ladder)
+        done: list[int] = []
+        for start in range(len(self._shares)):
+            ladder = self.ladder.starting_at(start)
+            if start == len(self.brackets):
+                self.brackets.append(Promotion(ladder, ceiling=Fixed, cut=self._cut))
+                self._drawn.append(0)
+            else:
+                own = [trial for trial in extension.known if trial.bracket == start]
+                done += self.brackets[start].raise_to(ladder, own, extension.reports)
+        return done
 
     def explain(self) -> str:
         n = len(self.brackets)

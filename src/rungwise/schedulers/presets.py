@@ -158,7 +158,7 @@ class SuccessiveHalving(OnLadder):
         if size is None:
             rule = "successive halving waits for a full rung: give size, or trials of the study"
             raise InvalidArgumentError("size", None, rule)
-        return Halving(self.ending_ladder(), size=size)
+        return Halving(self.ending_ladder(), size=size, grows=self.size is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
+from rungwise.core.ladder import Ladder
 from rungwise.core.scheduler import Draw, Move, Promote
-from rungwise.core.trials import Trial
+from rungwise.core.trials import State, Trial
 from rungwise.schedulers.base import UnderCeiling
 
 
@@ -45,6 +47,17 @@ class Promotion(UnderCeiling):
 
     def dropped(self, trial: Trial) -> None:
         self._climb(trial, trial.until, math.inf)
+
+    def raise_to(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> Sequence[int]:
+        """Trials at the old maximum wait there for promotion, as in every other rung."""
+        old = self._top
+        there = [trial for trial in known if trial.rung == old]
+        super().raise_to(ladder, known, reports)
+        done = [trial for trial in there if trial.state is State.STOPPED]
+        for trial in done:
+            if trial.rung < self._top:
+                self.rungs[trial.rung].offer(trial.id)
+        return [trial.id for trial in done if trial.rung < self._top]
 
     def _climb(self, trial: Trial, resource: float, loss: float) -> None:
         """Enter every rung that is reached with this report: the first at or beyond its level."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from rungwise.core.decisions import STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Move, Promote, Recipe, Scheduler, Trace
+from rungwise.core.scheduler import Extension, Move, Promote, Recipe, Scheduler, Trace
 from rungwise.core.trials import Trial
 from rungwise.schedulers.presets import PASHA
 from rungwise.validation import must_be, set_frozen, whole
@@ -115,6 +115,10 @@ class Barred:
 
     def dropped(self, trial: Trial) -> None:
         self._inner.dropped(trial)
+
+    def extend(self, extension: Extension) -> Sequence[int]:
+        """As the inner scheduler; whoever did not clear the bar stays where it is."""
+        return self._inner.extend(extension)
 
     @property
     def version(self) -> int:

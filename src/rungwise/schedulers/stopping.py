@@ -7,10 +7,12 @@ rises; only trials that arrive later go further.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from rungwise.core.decisions import CONTINUE, STOP, Continue, Pause, Stop
+from rungwise.core.ladder import Ladder
 from rungwise.core.scheduler import Draw, Move
-from rungwise.core.trials import Trial
+from rungwise.core.trials import State, Trial
 from rungwise.schedulers.base import UnderCeiling
 
 
@@ -46,6 +48,14 @@ class Stopping(UnderCeiling):
 
     def released(self, trial: Trial) -> None:
         """A stopped trial is done."""
+
+    def raise_to(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> Sequence[int]:
+        """Only trials that come later go further, and those that are started again."""
+        super().raise_to(ladder, known, reports)
+        for trial in known:
+            if trial.state is State.LOST:
+                trial.until = ladder.max_resource
+        return ()
 
     def dropped(self, trial: Trial) -> None:
         # It ranks last at the next rung, wherever its job was to end.

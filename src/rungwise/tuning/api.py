@@ -18,12 +18,13 @@ from rungwise._version import __version__
 from rungwise.backend_options import SHORT_FORMS, choose_backend
 from rungwise.backends.base import PreparedBackend
 from rungwise.checkpoints import CheckpointStore
+from rungwise.core.engine import Engine
 from rungwise.core.limits import Finish
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
-from rungwise.errors import InvalidArgumentError, StudyDiffersError
+from rungwise.errors import InvalidArgumentError
 from rungwise.option_checks import check_display
 from rungwise.options import take
 from rungwise.script_guard import refuse_while_loading
@@ -34,9 +35,11 @@ from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.tuning import function_reference
 from rungwise.tuning.assignments import AssignmentMaker
+from rungwise.tuning.extending import extend_by, extend_to, take_extension
+from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.loading import WORKERS_KEY, read_options
 from rungwise.tuning.opening import must_be_file
-from rungwise.tuning.plan import build_limits, build_study, differences
+from rungwise.tuning.plan import build_limits, build_study
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.transfer import Files, Transfer
@@ -80,7 +83,8 @@ def tune(
 ) -> TuningResult:
     """Find a good configuration with as little training as possible.
 
-    Run it again with the same arguments after anything went wrong: it goes on where it was.
+    Run it again with the same arguments after anything went wrong: it goes on where it was. With
+    larger limits it goes on from there, also when it had ended.
 
     Args:
         train: ``train(config, run)``, see :class:`Run`; or a :class:`Script`.
@@ -167,7 +171,10 @@ def tune(
     asked = earlier.applied_to(asked, None if study is None else _path(study), types)
     with _place(study) as path, StudyFile(path, durability=durability, types=types) as file:
         _begin(file, asked, about, options.store_beside(path))
-        result = _run(file, prepared, options, display, (on_report, on_end), kept=study is not None)
+        folded = fold_for_resuming(file.main, extend_to(asked, about.metric, file))
+        callbacks = (on_report, on_end)
+        kept = study is not None
+        result = _run(file, folded, prepared, options, display, callbacks, kept=kept)
     if study is None:
         weakref.finalize(result, shutil.rmtree, path.parent, ignore_errors=True)
     return result
@@ -177,6 +184,11 @@ def resume(
     study: str | os.PathLike[str],
     train: Any = None,
     *,
+    trials: int | None = None,
+    max_resource: int | None = None,
+    seconds: float | None = None,
+    resource_budget: float | None = None,
+    target: float | None = None,
     on_report: Callable[[ReportEvent], None] | None = None,
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
@@ -185,9 +197,17 @@ def resume(
 ) -> TuningResult:
     """Go on with a study file: every decision in it is checked, then lost jobs are issued again.
 
+    With larger limits a study goes on that has ended; each is a total, not what comes on top.
+
     Args:
         study: the file.
         train: the training function; found again by itself where the file knows how.
+        trials: draw up to this many configurations in all, more than so far.
+        max_resource: a higher maximum for one configuration; the best of those that were trained to
+            the old one are trained further, from their checkpoints.
+        seconds: end after this many seconds of running in all.
+        resource_budget: end when this much resource has been spent in total.
+        target: a better target than so far.
         on_report: see :func:`tune`.
         on_end: see :func:`tune`.
         show: see :func:`tune`.
@@ -196,6 +216,7 @@ def resume(
             ``workers`` and the other short forms change a field of the backend it had.
     """
     refuse_while_loading()
+    more = take_extension(locals())
     display = _choose_display(check_display("show", show))
     _check_callbacks(on_report=on_report, on_end=on_end)
     with _existing(study, types) as file:
@@ -206,11 +227,16 @@ def resume(
             check_searcher(held.searcher, held.space)
         if train is None:
             train = function_reference.find(about.train, str(study))
-        return _run(file, chosen.backend.prepare(train), chosen, display, (on_report, on_end))
+        prepared = chosen.backend.prepare(train)
+        folded = fold_for_resuming(file.main, extend_by(more, shown(file.path)))
+        if "max_resource" in more and about.open_ended:
+            file.change_about(replace(about, open_ended=False))
+        return _run(file, folded, prepared, chosen, display, (on_report, on_end))
 
 
 def _run(
     file: StudyFile,
+    folded: tuple[Engine, float],
     prepared: PreparedBackend,
     options: RunOptions,
     display: Display,
@@ -220,7 +246,7 @@ def _run(
 ) -> TuningResult:
     on_report, on_end = callbacks
     _keep_options(file, options, prepared)
-    study, about = file.log.study, file.about
+    study, about = folded[0].study, file.about
     tuner = Tuner(
         file.main,
         prepared,
@@ -234,6 +260,7 @@ def _run(
         display=display,
         on_report=on_report,
         kept=kept,
+        folded=folded,
     )
     seconds = tuner.run()
     result = TuningResult(
@@ -261,7 +288,7 @@ def _keep_options(file: StudyFile, options: RunOptions, prepared: PreparedBacken
 
 
 def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) -> None:
-    """A fresh file takes the study; one that holds a study must hold the same."""
+    """A fresh file takes the study."""
     if not file.begun:
         if any(place.startswith("trial-") for place in store.places()):
             rule = (
@@ -270,10 +297,6 @@ def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) 
             )
             raise InvalidArgumentError("study", shown(file.path), rule)
         file.begin_with(asked, about)
-        return
-    lines = differences(file.log.study, asked, (file.about.metric, about.metric))
-    if lines:
-        raise StudyDiffersError(str(file.path), lines)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rungwise.core.engine import Engine
+from rungwise.core.events import StudyExtended
 from rungwise.core.replay import lost_jobs, replay
 from rungwise.errors import ReplayMismatchError
 from rungwise.storage.base import Entry
@@ -41,10 +42,21 @@ def fold(
         raise
 
 
-def fold_for_resuming(part: StudyPart) -> tuple[Engine, float]:
-    """The same as :func:`fold`, with the jobs that were open given up as lost."""
+def fold_for_resuming(
+    part: StudyPart, extend: Callable[[Engine, float], StudyExtended | None] | None = None
+) -> tuple[Engine, float]:
+    """The same as :func:`fold`, with the jobs that were open given up as lost.
+
+    Args:
+        part: the study.
+        extend: (the engine, the clock) → how the study is extended, or None; if it raises, nothing
+            has been written.
+    """
     engine, clock = fold(part)
-    lost = [(event, engine.handle(event)) for event in lost_jobs(engine, at=clock)]
-    if lost:
-        part.extend(lost)
+    entries: list[Entry] = [(event, engine.handle(event)) for event in lost_jobs(engine, at=clock)]
+    event = None if extend is None else extend(engine, clock)
+    if event is not None:
+        entries.append((event, engine.handle(event)))
+    if entries:
+        part.extend(entries)
     return engine, clock

@@ -77,6 +77,7 @@ class Tuner:
         on_report: called after every report.
         kept: whether the file will outlive the process.
         hint: what to say after an interrupt; by default how to resume the study.
+        folded: the engine and the clock of the study, if it has been folded for resuming already.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Tuner:
         on_report: Callable[[ReportEvent], None] | None = None,
         kept: bool = True,
         hint: Callable[[Engine], str] | None = None,
+        folded: tuple[Engine, float] | None = None,
     ) -> None:
         self._part = part
         self._file = part.file
@@ -103,7 +105,7 @@ class Tuner:
         self._display = display
         self._on_report = on_report
         self._hint = self._resume_hint if hint is None else hint
-        self.engine, self._since = fold_for_resuming(part)
+        self.engine, self._since = fold_for_resuming(part) if folded is None else folded
         self._failures = len(part.failures())
         self._failed_trials = sum(trial.failed for trial in self.engine.trials)
         self._ceilings = len(self.engine.scheduler.ceilings)

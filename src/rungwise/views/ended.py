@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rungwise.core.decisions import Job
+from rungwise.core.extension import ExtensionRecord
 from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableScheduler, ReadableStudy
@@ -91,6 +92,7 @@ class EndedStudy:
     best_resource: float
     leads: Sequence[tuple[float, int]]
     explanation: str
+    extensions: Sequence[ExtensionRecord] = ()
 
     @classmethod
     def record(cls, engine: ReadableStudy) -> EndedStudy:
@@ -111,6 +113,7 @@ class EndedStudy:
             best_resource=engine.best_resource,
             leads=engine.leads,
             explanation=engine.why(),
+            extensions=tuple(engine.extensions),
         )
 
     @classmethod

@@ -120,6 +120,10 @@ class StudyResult:
             "seconds": self.seconds,
             "ceilings": self.ceilings,
             "epsilons": self.epsilons,
+            "extensions": [
+                {"at": each.at, "reports": each.reports, "trials": each.trials, "what": str(each)}
+                for each in self.view.extensions
+            ],
             "leaderboard": [_line(row) for row in self.leaderboard(top)],
         }
         plain: dict[str, Any] = jsonable(document)

@@ -11,6 +11,7 @@ from typing import Any
 
 from rungwise import counterfactual
 from rungwise.core.engine import Engine
+from rungwise.core.extension import ExtensionRecord
 from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableStudy
@@ -122,6 +123,11 @@ class StudyView:
     def limits(self) -> Limits:
         """When the study ends."""
         return self._study.study.limits
+
+    @property
+    def extensions(self) -> list[ExtensionRecord]:
+        """How the study was extended, in order; empty for most studies."""
+        return list(self._study.extensions)
 
     # -- how far it is -------------------------------------------------------------------------
 
