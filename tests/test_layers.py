@@ -20,7 +20,7 @@ LAYERS = [
     {"schedulers"},
     {"benchmarks", "checkpoints", "storage"},
     {"run"},
-    {"backends"},
+    {"backends", "outages"},
     {"policy", "scripts"},
     {"driver", "counterfactual"},
     {"views"},

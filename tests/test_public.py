@@ -31,6 +31,7 @@ PUBLIC = [
     "ModelWarning",
     "NotFiniteError",
     "NothingFoundError",
+    "OutageError",
     "RandomSearch",
     "ReplayMismatchError",
     "ReportEvent",

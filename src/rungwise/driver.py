@@ -118,6 +118,7 @@ class Driver:
             self._take_in(message, now, answers)
         if grown or self._held:
             self._fill()
+        self._settle(now, stalled=not said and self._free > 0 and not self._held)
         if now >= self._time_is_up and self._engine.ended is None:
             # No trial reports: a request makes the engine check the time.
             self._handle(JobRequested(now))
@@ -150,6 +151,18 @@ class Driver:
             go_on = self._policy.decided(judged.job, decision)
             if go_on is not None:
                 answers.append((judged.job, go_on))
+
+    def _settle(self, now: float, *, stalled: bool) -> None:
+        """Take in failures that were held back, and stop if the surroundings have failed."""
+        self._recalled = self._recalled or self._policy.outage is not None
+        settled = self._policy.settle(now, stalled=stalled and self._policy.waits)
+        for fact in settled:
+            # The slot was free as soon as the job had failed.
+            self._facts.append((fact, self._handle(fact)))
+            self._running -= 1
+        self._recalled = self._recalled or self._policy.outage is not None
+        if settled:
+            self._fill()
 
     def _count_slots(self, said: Sequence[messages.Message]) -> bool:
         """Count the free slots; whether some have appeared.

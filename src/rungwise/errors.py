@@ -14,6 +14,7 @@
     ├── LogUnavailableError                 a study file that cannot be read or written just now
     ├── StudyDiffersError                   a study file that holds another study than asked for
     ├── WorkerStartError                    worker processes that cannot start
+    ├── OutageError                         a study that stopped: what surrounds it has failed
     ├── NothingFoundError                   a study without a single finite value
     ├── RetrainingError                     the winner could not be trained in full
     ├── NotFiniteError                      a report of NaN or infinity (its trial has failed)
@@ -218,6 +219,30 @@ class WorkerStartError(RungwiseError):
         self.trace = trace
         details = f"\n{trace.rstrip()}" if trace.strip() else ""
         super().__init__(f"The worker processes cannot start: {reason}.{details}")
+
+
+class OutageError(RungwiseError):
+    """A study that stopped because what surrounds it has failed: a disk, a GPU, a service.
+
+    Args:
+        path: the study file; None for a study that is not kept.
+        cause: what failed.
+        spared: the trials that failed of it; they are not marked as failed.
+        hint: how to resume.
+    """
+
+    def __init__(self, path: str | None, cause: str, spared: Sequence[int], hint: str) -> None:
+        self.path = path
+        self.cause = cause
+        self.spared = tuple(spared)
+        study = "The study" if path is None else f"The study {path}"
+        count = len(self.spared)
+        trials = f"{count} trial{'' if count == 1 else 's'}"
+        super().__init__(
+            f"{study} stopped, because its surroundings seem to have failed: {cause}. {trials} "
+            f"that failed of it {'is' if count == 1 else 'are'} not marked as failed and will be "
+            f"trained again. {hint}"
+        )
 
 
 class NothingFoundError(RungwiseError):

@@ -7,8 +7,8 @@ so that the same rules hold on every backend. It reads no clock: the driver pass
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rungwise.backends import messages
@@ -17,6 +17,7 @@ from rungwise.core.decisions import CONTINUE, Decision, Job
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
 from rungwise.core.failures import Failure
+from rungwise.outages import IN_A_ROW, OutageWatch, find_cause
 
 Fact = Reported | JobEnded | JobFailed | JobLost
 
@@ -71,19 +72,46 @@ class Answer:
 class _Work:
     """A job under way."""
 
-    __slots__ = ("job", "last_message", "leaving", "recalled", "resource", "settled", "started")
+    __slots__ = (
+        "job",
+        "last_message",
+        "leaving",
+        "recalled",
+        "reports",
+        "resource",
+        "settled",
+        "started",
+    )
 
     def __init__(self, job: Job, now: float) -> None:
         self.job = job
         self.resource = job.start  # the furthest that is known of its trial
         self.started = self.last_message = now
+        self.reports = 0  # of its own that got further
         self.settled = False  # the engine has decided that enough is known
         self.recalled = False  # its report was answered False though the engine wanted more
         self.leaving: str | None = None  # why it was asked to leave in the middle
 
 
+@dataclass(slots=True)
+class Outage:
+    """Why the surroundings of a study are held to have failed, and what that has cost.
+
+    Attributes:
+        cause: in words.
+        spared: the trials that failed of it, which are not marked as failed.
+    """
+
+    cause: str
+    spared: set[int]
+
+
 def _ignore(*_: Any) -> None:
     pass
+
+
+def _find_nothing() -> str | None:
+    return None
 
 
 class Policy:
@@ -95,9 +123,13 @@ class Policy:
         attempts: how often each trial has failed since it last got further.
         on_failure: called with every failure, and whether it is retried.
         on_notice: called with what a person should know.
+        find_problem: called when a trial is about to be marked as failed: what is wrong with the
+            surroundings, where that can be checked (a folder that cannot be written).
+        spared: trials that an earlier outage has spared, and that got no further since.
 
     Attributes:
         watches_time: whether there are timeouts, so that :meth:`overdue` has anything to check.
+        outage: set once the surroundings are held to have failed: the study is to stop.
     """
 
     def __init__(
@@ -108,6 +140,8 @@ class Policy:
         attempts: Mapping[int, int] | None = None,
         on_failure: Callable[[Failure, bool], None] = _ignore,
         on_notice: Callable[[str], None] = _ignore,
+        find_problem: Callable[[], str | None] = _find_nothing,
+        spared: Iterable[int] = (),
     ) -> None:
         self._engine = engine
         self._rules = rules = Rules() if rules is None else rules
@@ -117,6 +151,12 @@ class Policy:
         self._on_failure = on_failure
         self._on_notice = on_notice
         self._work: dict[int, _Work] = {}
+        self._find_problem = find_problem
+        self._spared_before = frozenset(spared)
+        self._watch = OutageWatch()
+        self._held: dict[int, Failure] = {}  # by job, until it is known whose fault they are
+        self._due: list[int] = []  # of these, those that are the trials' own
+        self.outage: Outage | None = None
         self._recalled = False
         self._last: float | None = None
         self._clock = 0.0  # of timeouts: it does not count the time that the tuner was stopped
@@ -134,6 +174,7 @@ class Policy:
     def started(self, job: Job) -> None:
         """A job was given to a slot."""
         self._work[job.id] = _Work(job, self._clock)
+        self._watch.started(job.id, job.trial)
 
     def judge(self, message: messages.Message, now: float) -> Fact | Answer | None:
         """What a message means: an event for the engine, an answer, or neither.
@@ -221,6 +262,9 @@ class Policy:
         if self._attempts or self._lost_workers:  # earlier failures do not count any more
             self._attempts.pop(work.job.trial, None)
             self._lost_workers.pop(work.job.trial, None)
+        work.reports += 1
+        if self._watch.doubtful:
+            self._due += self._watch.reported(message.job, work.reports)
         return Reported(message.job, message.resource, message.value, now, 0.0, message.metrics)
 
     def _ended(self, message: messages.Ended, now: float) -> Fact | None:
@@ -231,7 +275,9 @@ class Policy:
             hung = messages.Crashed(message.job, str(work.leaving), output=message.output)
             return self._failed(work, hung, now)
         if not work.settled and (work.recalled or work.leaving is not None):
+            self._watch.left(message.job)
             return JobLost(message.job, now)
+        self._due += self._watch.ended(message.job)
         return JobEnded(message.job, now)
 
     def _crashed(self, message: messages.Crashed, now: float) -> Fact | None:
@@ -239,10 +285,12 @@ class Policy:
         if work is None:
             return None
         if work.leaving == HALTED:
+            self._watch.left(message.job)
             return JobEnded(message.job, now) if work.settled else JobLost(message.job, now)
         if work.leaving is not None:
             message.reason = work.leaving
         elif message.fault == "worker" and self._is_free(work.job.trial):
+            self._watch.left(message.job)
             self._on_notice(
                 f"trial {work.job.trial}: {message.reason}; its job is issued again, which costs "
                 f"no retry"
@@ -255,8 +303,10 @@ class Policy:
         self._lost_workers[trial] += 1
         return self._lost_workers[trial] <= WORKER_FAULTS
 
-    def _failed(self, work: _Work, message: messages.Crashed, now: float) -> Fact:
+    def _failed(self, work: _Work, message: messages.Crashed, now: float) -> Fact | None:
         job, reason = work.job, make_legible(message.reason, REASON)
+        cause = find_cause(reason, message.output)
+        self._count_in_a_row(work, reason, recognised=cause is not None)
         if work.settled or self._recalled:
             # It was leaving: an error then does not undo its last report. A Ctrl-C may also have
             # reached what it started itself (a program, data loaders), which is no fault of its
@@ -265,6 +315,8 @@ class Policy:
                 what = "failed after its last report, and the report is kept"
             else:
                 what = "failed while the study was stopping; its job will be issued again"
+                if self.outage is not None:
+                    self.outage.spared.add(job.trial)
             self._on_notice(f"trial {job.trial} {what}: {reason}")
             return JobEnded(job.id, now) if work.settled else JobLost(job.id, now)
         trace = make_legible(message.trace, TRACE)
@@ -272,7 +324,83 @@ class Policy:
         # Every report that gets further sets the count to 0 again.
         self._attempts[job.trial] += 1
         again = self._attempts[job.trial] <= self._rules.retries
-        self._on_failure(failure, again)
         if again or not self._rules.drop:
+            self._on_failure(failure, again)
             return JobLost(job.id, now)
-        return JobFailed(job.id, reason, now)
+        return self._judge_or_hold(failure, now, recognised=cause is not None)
+
+    # -- outages -------------------------------------------------------------------------------
+
+    @property
+    def _watches(self) -> bool:
+        """Whether the surroundings are judged: only where they have worked before."""
+        return self._rules.drop and self._engine.reports > 0
+
+    def _count_in_a_row(self, work: _Work, reason: str, *, recognised: bool) -> None:
+        """Count a failure, and stop the study if too many trials have failed in a row."""
+        if not self._watches:
+            self._watch.left(work.job.id)
+            return
+        row = self._watch.failed(work.job.id, work.reports, recognised=recognised)
+        if row >= IN_A_ROW:
+            self._declare(f"{row} different trials failed in a row, the last with {reason}")
+
+    def _declare(self, cause: str) -> None:
+        if self.outage is None and not self._recalled:
+            self.outage = Outage(cause, set())
+            self.recall()
+
+    def _judge_or_hold(self, failure: Failure, now: float, *, recognised: bool) -> Fact | None:
+        """Mark a trial as failed, unless its surroundings may have caused that."""
+        if not self._watches:
+            return self._judge_failure(failure, now)
+        problem = self._find_problem()
+        if problem is not None:
+            self._declare(problem)
+            return self._spare(failure, now)
+        if not self._watch.is_to_be_held(recognised=recognised):
+            return self._judge_failure(failure, now)
+        self._held[failure.job] = failure
+        self._on_notice(
+            f"trial {failure.trial} failed at resource {failure.resource:g}: {failure.reason} (it "
+            f"counts as failed only once other trials succeed)"
+        )
+        return None
+
+    def _judge_failure(self, failure: Failure, now: float) -> Fact:
+        self._on_failure(failure, False)
+        return JobFailed(failure.job, failure.reason, now)
+
+    def _spare(self, failure: Failure, now: float) -> Fact:
+        if self.outage is not None:
+            self.outage.spared.add(failure.trial)
+        self._on_failure(replace(failure, spared=True), False)
+        return JobLost(failure.job, now)
+
+    def settle(self, now: float, *, stalled: bool) -> list[Fact]:
+        """Events for failures that were held back, where it is known now whose fault they are.
+
+        Args:
+            now: the time of the poll.
+            stalled: whether nothing runs and nothing can be started until they are settled.
+        """
+        due, self._due = self._due, []
+        if not self._held:
+            return []
+        if stalled and not self._recalled:
+            if self._watch.is_outage_at_the_end(self._spared_before):
+                reason = next(reversed(self._held.values())).reason
+                self._declare(f"the last trials all failed, the last of them with {reason}")
+            else:
+                self._watch.clear()
+                due = list(self._held)
+        if self._recalled:
+            held, self._held = self._held, {}
+            return [self._spare(failure, now) for failure in held.values()]
+        found = (self._held.pop(job, None) for job in due)
+        return [self._judge_failure(failure, now) for failure in found if failure is not None]
+
+    @property
+    def waits(self) -> bool:
+        """Whether failures are held back, and nothing runs that could settle them."""
+        return bool(self._held) and not self._work

@@ -123,6 +123,13 @@ def sleeper(config, run):
             time.sleep(600)
 
 
+def surrounded(config, run):
+    """Fails as long as what it needs is gone: a disk that was remounted, a module, a GPU."""
+    for _ in epochs(config, run):
+        if (FOLDER / "gone").exists():
+            exec((FOLDER / "gone").read_text(), {})  # noqa: S102 - the test's own words
+
+
 # -- ways to fail ---------------------------------------------------------------------------------
 
 

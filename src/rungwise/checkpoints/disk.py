@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shutil
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,6 +38,20 @@ def means_full_disk(error: BaseException, folder: Path) -> bool:
         return shutil.disk_usage(folder).free < _NEARLY_FULL
     except OSError:
         return False
+
+
+def find_write_problem(folder: Path) -> str | None:
+    """Why nothing can be written to a folder now; None if something can be.
+
+    A folder that does not exist is none of that as long as it can be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder, prefix=".rungwise-", buffering=0) as file:
+            file.write(b"x")
+    except OSError as error:
+        return f"nothing can be written to {folder} ({error.strerror or error})"
+    return None
 
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}

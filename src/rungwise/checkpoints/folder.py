@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.checkpoints.base import Checkpoint
-from rungwise.checkpoints.disk import measure_folder
+from rungwise.checkpoints.disk import find_write_problem, measure_folder
 
 WRITING = ".writing-"
 _NAME = re.compile(
@@ -60,6 +60,10 @@ class FolderStore:
         except FileNotFoundError:
             return
         yield from (entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+
+    def find_problem(self) -> str | None:
+        """Why nothing can be written to it now."""
+        return find_write_problem(Path(self.path))
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""

@@ -17,6 +17,7 @@ class Failure:
         reason: what happened, in one line.
         trace: the traceback, if there is one.
         output: the last lines it printed.
+        spared: whether it was put down to an outage and not held against the trial.
     """
 
     job: int
@@ -26,3 +27,4 @@ class Failure:
     reason: str
     trace: str
     output: str
+    spared: bool = False

@@ -35,6 +35,7 @@ from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.interrupts import graceful
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
+from rungwise.tuning.surroundings import describe_way_to_resume, find_problem, make_outage_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,13 @@ class ReportEvent:
 
 FIRST_FAILURES = 20
 """A study gives up when this many jobs per worker have failed before the first report."""
+
+
+_CONSEQUENCES = {
+    (True, False): " (it is retried)",
+    (False, False): "",
+    (False, True): " (it is spared: the surroundings have failed)",
+}
 
 
 class Tuner:
@@ -175,11 +183,12 @@ class Tuner:
     def _drive(self, backend: Backend) -> None:
         ahead = ProposalPrefetcher(self.engine.proposals, len(self.engine.trials), backend.wake)
         self.engine.proposer = ahead
+        policy = self._make_policy()
         driver = Driver(
             self.engine,
             backend,
             log=self._part,
-            policy=self._make_policy(),
+            policy=policy,
             assign=self._assignments.assign,
             on_message=self._handle_message,
             on_fact=self._acted,
@@ -204,6 +213,8 @@ class Tuner:
                 )
             if self._is_over():
                 driver.halt()
+            elif policy.outage is not None and not self._interrupted:
+                raise make_outage_error(policy.outage, self._file, kept=self._kept)
         finally:
             ahead.close()
 
@@ -213,16 +224,18 @@ class Tuner:
         tuning = self._assignments.phase == "tune"
         # Only failures since the trial last got further count. A retraining that is started again
         # after a failure is retried from the beginning.
-        attempts = Counter(
-            failure.trial
+        recent = [
+            failure
             for failure in (self._part.failures() if tuning else ())
             if failure.resource >= trials[failure.trial].resource
-        )
+        ]
         rules = Rules(options.retries, options.trial_timeout, options.report_timeout, drop=tuning)
         return Policy(
             self.engine,
             rules,
-            attempts=attempts,
+            attempts=Counter(failure.trial for failure in recent if not failure.spared),
+            spared=[failure.trial for failure in recent if failure.spared],
+            find_problem=lambda: find_problem(self._store),
             on_failure=self._failed,
             on_notice=self._notice,
         )
@@ -294,7 +307,7 @@ class Tuner:
             self._recall()
         self._notice(
             f"trial {failure.trial} failed at resource {failure.resource:g}: {failure.reason}"
-            f"{' (it is retried)' if again else ''}"
+            f"{_CONSEQUENCES[again, failure.spared]}"
         )
 
     def _notice(self, text: str) -> None:
@@ -364,8 +377,5 @@ class Tuner:
         had = f"{engine.reports} reports of {len(engine.trials)} trials"
         if not self._kept:
             return f"Interrupted: {had} are gone. Give study='name.db' to be able to go on."
-        name = shown(self._file.path)
-        way = f"rungwise resume {shlex.quote(name)}"
-        if self._about.train is None:
-            way = f"the same call of rungwise.tune, or rungwise.resume({name!r}, train)"
-        return f"Interrupted: {had} are kept in {name}. Go on with: {way}"
+        way = describe_way_to_resume(self._file, self._about)
+        return f"Interrupted: {had} are kept in {shown(self._file.path)}. Go on with: {way}"
