@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import socket
+import stat
 import time
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +17,9 @@ except ImportError:  # pragma: no cover - not on Windows
     fcntl = None  # type: ignore[assignment]
 
 PAUSE = 0.05
+
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""A lock is a file of its own: through a link another file would be overwritten."""
 
 
 HOLDER = 256
@@ -31,7 +36,7 @@ class FileLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._file: BinaryIO | None = None
 
     def take(self, *, timeout: float = 0.0) -> bool:
@@ -51,7 +56,7 @@ class FileLock:
     def held(self) -> bool:
         """Whether any process has the lock; this changes nothing."""
         try:
-            with self._path.open("rb") as file:
+            with self._open(os.O_RDONLY) as file:
                 if fcntl is not None:
                     fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
         except FileNotFoundError:
@@ -68,6 +73,12 @@ class FileLock:
         """The last process that held the lock."""
         return self._read(0, HOLDER) or "another process"
 
+    def describe_holder(self) -> str:
+        """Who has the lock, for messages: also processes that were left by one that died."""
+        if self._holder_lives():
+            return self.holder()
+        return f"processes that {self.holder()} has started and that outlived it"
+
     def note(self, number: int) -> None:
         """Store a number; only the holder may."""
         if self._file is not None:
@@ -80,7 +91,7 @@ class FileLock:
 
     def _read(self, start: int, length: int) -> str:
         try:
-            with self._path.open("rb") as file:
+            with self._open(os.O_RDONLY) as file:
                 file.seek(start)
                 return file.read(length).decode(errors="replace").strip()
         except OSError:
@@ -95,8 +106,7 @@ class FileLock:
             self._file = None
 
     def _try(self) -> bool:
-        self._path.touch()
-        file = self._path.open("r+b")
+        file = self._open(os.O_RDWR | os.O_CREAT)
         if fcntl is not None:
             try:
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -109,6 +119,13 @@ class FileLock:
         self._file = file
         return True
 
+    def _open(self, flags: int) -> BinaryIO:
+        descriptor = os.open(self.path, flags | _NO_LINKS, 0o666)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "it is not a regular file", str(self.path))
+        return os.fdopen(descriptor, "r+b" if flags & os.O_RDWR else "rb", buffering=0)
+
     def _holder_lives(self) -> bool:
         found = re.fullmatch(r"process (\d+) on (.*)", self.holder())
         if found is None or found[2] != socket.gethostname():
@@ -120,6 +137,15 @@ class FileLock:
         except OSError:
             return True
         return not _is_zombie(int(found[1]))
+
+
+def identify_file(path: Path) -> tuple[int, int] | None:
+    """Which file is at a path: device and number; None if there is none."""
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _is_zombie(pid: int) -> bool:

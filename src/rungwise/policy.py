@@ -25,10 +25,11 @@ REASON, TRACE = 500, 16 * 1024
 """How many characters are kept of a reason, and of a traceback."""
 
 LONGEST_STEP = 1.0
-"""The most seconds between two checks that count for timeouts.
+"""More seconds than this between two checks do not count for timeouts.
 
-More means that the tuner itself was stopped (a suspended laptop, SIGSTOP, a slow callback), and
-that time is not the trials' fault.
+The tuner itself was stopped then (a suspended laptop, SIGSTOP, a slow callback), and that time is
+not the trials' fault. Nor is anything judged at once: messages that came meanwhile may not have
+been read yet.
 """
 
 CHECK_EVERY = 0.25
@@ -212,10 +213,11 @@ class Policy:
 
     def overdue(self, now: float) -> list[tuple[int, str]]:
         """Which jobs must leave because they have hung, and why."""
-        if self._last is not None:
-            self._clock += min(now - self._last, LONGEST_STEP)
+        passed = 0.0 if self._last is None else now - self._last
         self._last = now
-        if self._clock - self._checked < CHECK_EVERY:
+        stopped = not 0 <= passed <= LONGEST_STEP
+        self._clock += CHECK_EVERY if stopped else passed
+        if stopped or self._clock - self._checked < CHECK_EVERY:
             return []
         self._checked = self._clock
         found = ((work, self._why_overdue(work)) for work in self._work.values())

@@ -221,6 +221,12 @@ def forking(config, run):
     steady(config, run)
 
 
+def forking_and_sleeping(config, run):
+    """Leaves a child behind, and then takes for ever over an epoch."""
+    _child()
+    sleeper(config, run)
+
+
 def forking_and_dying(config, run):
     """The first leg of the first trial leaves a child that holds its socket, and is killed."""
     if run.trial == 0 and not (FOLDER / "died").exists():

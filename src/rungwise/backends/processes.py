@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,8 +22,12 @@ from rungwise.backends.worker import UNWIND
 CLOSING_TIME = 1.0
 """Seconds in which a process that has closed its socket may end by itself."""
 
+REPLACING_PAUSE = 0.5
+"""The least seconds between two replacements of a watchdog that does not live."""
+
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[4]); "
+    "import json, os, sys; [os.set_inheritable(int(lock), False) for lock in sys.argv[5:]]; "
+    "sys.path[:] = json.loads(sys.argv[4]); "
     "from rungwise.backends.worker import main; main(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
 )
 
@@ -35,6 +40,9 @@ class Watchdog:
         temporary: folders that it removes then.
         on_notice: called when it had to be replaced.
         grace: seconds that it has to end.
+
+    Attributes:
+        locks: the descriptors, which workers hold as well.
     """
 
     def __init__(
@@ -44,11 +52,17 @@ class Watchdog:
         on_notice: Callable[[str], None],
         grace: float,
     ) -> None:
-        self._locks, self._temporary = locks, temporary
+        self.locks, self._temporary = locks, temporary
         self._on_notice = on_notice
         self._grace = grace
         self._watched: set[int] = set()
+        self._turn = threading.Lock()
+        self._closing = False
         self._process = self._start()
+        self._replacer = threading.Thread(
+            target=self._replace_when_killed, name="rungwise-watchdog", daemon=True
+        )
+        self._replacer.start()
 
     @property
     def pid(self) -> int:
@@ -57,27 +71,28 @@ class Watchdog:
 
     def watch(self, group: int) -> None:
         """End this process group when the tuner is gone."""
-        self._watched.add(group)
-        self._send(f"+{group}")
+        with self._turn:
+            self._watched.add(group)
+            self._send(f"+{group}")
 
     def forget(self, group: int) -> None:
         """The process group is gone."""
-        self._watched.discard(group)
-        self._send(f"-{group}")
+        with self._turn:
+            self._watched.discard(group)
+            self._send(f"-{group}")
 
     def close(self) -> None:
         """All is in order: let it end."""
-        # By a message, and not only by closing the pipe: a process that was forked from this one
-        # meanwhile may keep the other end open for as long as it runs.
-        with suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.write(".\n")
-                self._process.stdin.close()
-        try:
-            self._process.wait(timeout=self._grace)
-        except subprocess.TimeoutExpired:
+        with self._turn:
+            self._closing = True
+            # By a message, and not only by closing the pipe: a process that was forked from this
+            # one meanwhile may keep the other end open for as long as it runs.
+            self._send(".")
+            self._close_pipe()
+        self._replacer.join(self._grace)
+        if self._replacer.is_alive():
             self._process.kill()
-            self._process.wait()
+            self._replacer.join()
 
     def _start(self) -> subprocess.Popen[str]:
         return subprocess.Popen(  # noqa: S603 - our own interpreter
@@ -86,24 +101,41 @@ class Watchdog:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             text=True,
-            pass_fds=list(self._locks),
+            pass_fds=list(self.locks),
             start_new_session=True,
         )
 
     def _send(self, line: str) -> None:
-        try:
+        with suppress(OSError, ValueError):  # it was killed, and is being replaced
             if self._process.stdin is not None:
                 self._process.stdin.write(line + "\n")
                 self._process.stdin.flush()
-        except OSError:  # it was killed; workers still end with the tuner's sockets
-            self._on_notice("the process that would clean up after a crash was killed")
-            with suppress(OSError):
-                if self._process.stdin is not None:
-                    self._process.stdin.close()
+
+    def _close_pipe(self) -> None:
+        with suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+
+    def _replace_when_killed(self) -> None:
+        """Wait for its end, and start another one as long as the tuner needs one."""
+        began = time.monotonic()
+        while True:
             self._process.wait()
-            self._process = self._start()
-            for group in self._watched:
-                self._send(f"+{group}")
+            with self._turn:
+                if self._closing:
+                    return
+                self._close_pipe()
+                with suppress(OSError):  # no process can be started now: soon, perhaps
+                    self._process = self._start()
+                for group in self._watched:
+                    self._send(f"+{group}")
+            self._on_notice(
+                "the process that would clean up after a crash was killed; it is replaced"
+            )
+            # One that ends at once, again and again, is not to be started without a pause.
+            if time.monotonic() - began < REPLACING_PAUSE:
+                time.sleep(REPLACING_PAUSE)
+            began = time.monotonic()
 
 
 class ProcessHandle:
@@ -123,12 +155,13 @@ class ProcessHandle:
         try:
             path = json.dumps([str(place) for place in sys.path])
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-c", _START, *address, path],
+                [sys.executable, "-c", _START, *address, path, *map(str, watchdog.locks)],
                 stdin=subprocess.DEVNULL,
                 stdout=theirs_output,
                 stderr=theirs_output,
                 env={**environment(share), "PYTHONUNBUFFERED": "1"},
-                pass_fds=[theirs.fileno()],
+                # While a worker lives that has lost tuner and watchdog, no other tuner may start.
+                pass_fds=[theirs.fileno(), *watchdog.locks],
                 start_new_session=True,  # a group of its own: Ctrl-C does not reach it
             )
         except BaseException:

@@ -83,7 +83,7 @@ class TunerConnection:
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
-            _exit_now()
+            _exit_with_group()
 
     def receive(self) -> Any:
         """Wait for the next message."""
@@ -114,7 +114,7 @@ class TunerConnection:
         except OSError:
             read = b""
         if not read:
-            _exit_now()
+            _exit_with_group()
         self._pending += read
 
     def is_asked_to_leave(self, job: int) -> bool:
@@ -132,7 +132,7 @@ class TunerConnection:
         except OSError:
             seen = b""
         if not seen:
-            _exit_now()
+            _exit_with_group()
         return wanted in self._pending + seen
 
 
@@ -396,6 +396,14 @@ def _exit_now() -> Any:
     """End at once: no exit handler or thread of the user's may keep the process alive."""
     _flush()
     os._exit(0)
+
+
+def _exit_with_group() -> Any:
+    """The tuner is gone: end, and what training has started as well."""
+    if os.name == "posix" and os.getpgrp() == os.getpid():
+        _flush()
+        os.killpg(0, signal.SIGKILL)
+    _exit_now()
 
 
 def _flush() -> None:

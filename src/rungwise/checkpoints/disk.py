@@ -43,11 +43,13 @@ def means_full_disk(error: BaseException, folder: Path) -> bool:
 def find_write_problem(folder: Path) -> str | None:
     """Why nothing can be written to a folder now; None if something can be.
 
-    A folder that does not exist is none of that as long as it can be created.
+    A folder that does not exist is no problem where it could be created.
     """
+    place = folder.absolute()
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder, prefix=".rungwise-", buffering=0) as file:
+        with tempfile.TemporaryFile(dir=place, prefix=".rungwise-", buffering=0) as file:
             file.write(b"x")
     except OSError as error:
         return f"nothing can be written to {folder} ({error.strerror or error})"

@@ -19,6 +19,7 @@ import math
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from typing import Any
 
 from rungwise.checkpoints.base import Checkpoint
 from rungwise.checkpoints.disk import find_write_problem, measure_folder
+from rungwise.errors import InvalidArgumentError
 
 WRITING = ".writing-"
 _NAME = re.compile(
@@ -59,6 +61,9 @@ class FolderStore:
             found = sorted(os.scandir(self.path), key=lambda entry: entry.name)
         except FileNotFoundError:
             return
+        except OSError as error:
+            reason = f"it cannot be read ({error.strerror or error})"
+            raise InvalidArgumentError("checkpoints", self.path, reason) from error
         yield from (entry.name for entry in found if entry.is_dir(follow_symlinks=False))
 
     def find_problem(self) -> str | None:
@@ -185,7 +190,10 @@ def flush(folder: Path) -> None:
     """Wait until a folder and everything in it are on the disk."""
     for place, _, names in os.walk(folder, topdown=False):
         for name in names:
-            _flush_one(Path(place, name))
+            # A link is part of its folder; opening a socket fails, and opening a FIFO waits for
+            # a writer that never comes.
+            if stat.S_ISREG(Path(place, name).lstat().st_mode):
+                _flush_one(Path(place, name))
         _flush_one(Path(place))
 
 

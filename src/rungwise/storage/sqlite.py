@@ -31,7 +31,7 @@ from rungwise.errors import (
     RungwiseError,
     SchemaError,
 )
-from rungwise.locking import FileLock
+from rungwise.locking import FileLock, identify_file
 from rungwise.storage import codec
 from rungwise.storage.base import Entry
 from rungwise.storage.schema import APPLICATION, MIGRATIONS, chain_checksum
@@ -88,6 +88,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 self._parts = self._read_parts()
                 self._length, self._checksum = self._tail()
                 self._check_length(self._length)
+                self._files = self._identify() if mode == "write" else {}
             except BaseException:
                 self._disconnect()
                 raise
@@ -101,7 +102,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         except OSError as error:
             raise LogUnavailableError(str(self.path), str(error)) from error
         if not taken:
-            raise LogInUseError(str(self.path), self.lock.holder())
+            raise LogInUseError(str(self.path), self.lock.describe_holder())
 
     def _check_length(self, length: int) -> None:
         """Raise if the log is shorter than it once was: then acknowledged entries are lost."""
@@ -197,10 +198,50 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
 
     def close(self) -> None:
         """Close the file, so that other processes can write to it."""
-        self._disconnect()
-        self.lock.release()
+        try:
+            with self._named():
+                self._disconnect()
+        finally:
+            self.lock.release()
 
     # -- the file ------------------------------------------------------------------------------
+
+    def _identify(self) -> dict[Path, tuple[int, int] | None]:
+        """Which files these are that must stay where they are while it is written to."""
+        wal = self.path.with_name(f"{self.path.name}-wal")
+        return {path: identify_file(path) for path in (self.path, wal, self.lock.path)}
+
+    def find_loss(self) -> str | None:
+        """Which of its files was deleted, moved or replaced since it was opened; None if none."""
+        for path, known in self._files.items():
+            found = identify_file(path)
+            if known is None:
+                self._files[path] = found  # the -wal file may appear later
+            elif found != known:
+                how = "deleted or moved" if found is None else "replaced by another file"
+                return f"{path} was {how} while the study was running"
+        return None
+
+    def rescue(self) -> Path:
+        """Write everything to a new file; to its own place if there is nothing any more.
+
+        Returns:
+            Where it was written.
+        """
+        known = self._files.get(self.path)
+        place, number = self.path, 0
+        while identify_file(place) not in (None, known):
+            number += 1
+            place = self.path.with_name(f"{self.path.name}.rescued-{number}")
+        if identify_file(place) is not None:
+            return place  # it is still there: closing it completes it
+        with self._named():
+            copy = sqlite3.connect(place)
+            try:
+                self._database.backup(copy)
+            finally:
+                copy.close()
+        return place
 
     def _disconnect(self) -> None:
         """Close the database; if nothing was written, the file keeps every bit.
@@ -317,7 +358,22 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 raise
             finally:
                 self._depth = 0
-        self.lock.note(self._length)
+        try:
+            self.lock.note(self._length)
+        except OSError as error:
+            raise LogUnavailableError(str(self.path), f"{self.path}.lock: {error}") from error
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one state of the file inside, whatever another process writes meanwhile."""
+        with self._reading():
+            self._database.execute("BEGIN")
+            self._length, self._checksum = self._tail()  # the first read fixes the state
+        try:
+            yield
+        finally:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
 
     def select(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query."""

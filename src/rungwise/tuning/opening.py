@@ -17,6 +17,8 @@ from rungwise.views import StudyView
 def open_study(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Iterator[StudyFile]:
     """A file that holds a study, open for reading, also while another process works on it.
 
+    Everything that is read inside belongs to one state of it.
+
     Args:
         study: the file.
         types: recipes, rankings and searchers of your own that the study uses.
@@ -25,7 +27,8 @@ def open_study(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> 
     with StudyFile(Path(study).resolve(), mode="read", types=types) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "it contains no study")
-        yield file
+        with file.log.snapshot():
+            yield file
 
 
 def must_be_file(argument: str, path: str | os.PathLike[str]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import time
 from typing import Protocol, runtime_checkable
 
 from rungwise.checkpoints import CheckpointStore
-from rungwise.errors import OutageError
+from rungwise.errors import LogUnavailableError, OutageError
 from rungwise.policy import Outage
 from rungwise.storage.study_file import About, StudyFile, shown
 
@@ -23,6 +24,38 @@ class Checkable(Protocol):
 def find_problem(store: CheckpointStore) -> str | None:
     """Why checkpoints cannot be written now, where the store can tell."""
     return store.find_problem() if isinstance(store, Checkable) else None
+
+
+CHECK_EVERY = 1.0
+"""Seconds between two looks whether the files of a study are still there."""
+
+
+class FileWatch:
+    """Notices that the files of a running study were deleted, moved or replaced.
+
+    Args:
+        file: the study.
+    """
+
+    def __init__(self, file: StudyFile) -> None:
+        self._file = file
+        self._next = 0.0
+
+    def check(self, *, now: bool = False) -> None:
+        """Raise if a file is gone; everything that was reported is written again first.
+
+        Args:
+            now: also if the last look was a moment ago.
+        """
+        if not now and time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + CHECK_EVERY
+        loss = self._file.log.find_loss()
+        if loss is None:
+            return
+        place = self._file.log.rescue()
+        kept = f"everything that was reported is in {place}"
+        raise LogUnavailableError(str(self._file.path), f"{loss}; {kept}")
 
 
 def describe_way_to_resume(file: StudyFile, about: About) -> str:

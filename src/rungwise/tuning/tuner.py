@@ -35,7 +35,12 @@ from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.interrupts import graceful
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
-from rungwise.tuning.surroundings import describe_way_to_resume, find_problem, make_outage_error
+from rungwise.tuning.surroundings import (
+    FileWatch,
+    describe_way_to_resume,
+    find_problem,
+    make_outage_error,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,7 @@ class Tuner:
         """
         self._outputs = OutputFiles(self._file.folder, self._assignments.place)
         quota = self._options.checkpoint_quota
+        self._watch = FileWatch(self._file)
         self._retention = CheckpointRetention(
             self._store,
             self.engine.trials,
@@ -211,6 +217,7 @@ class Tuner:
                 raise RetrainingError(
                     self._assignments.number(0), last.reason, last.trace or last.output
                 )
+            self._watch.check(now=True)
             if self._is_over():
                 driver.halt()
             elif policy.outage is not None and not self._interrupted:
@@ -317,6 +324,7 @@ class Tuner:
         if self._failures >= self._hopeless and not self.engine.reports:
             # Nothing works: most likely the training function itself is wrong.
             raise self._nothing_found()
+        self._watch.check()
         if self._interrupted and not self._interrupt_shown:
             # Shown here and not in the signal handler, which may run in the middle of a line.
             self._interrupt_shown = True
