@@ -1,15 +1,13 @@
 """A launcher as other machines need one, on this machine: workers connect over TCP with a token."""
 
-import json
 import os
-import secrets
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from rungwise.backends.launchers import Ending
+from rungwise.backends.listener import Listener
 from rungwise.backends.workers import WorkerBackend
 
 START = (
@@ -22,6 +20,7 @@ class TcpHandle:
     def __init__(self, address, token, number):
         self.number = number
         self.socket = None
+        self.leaving = None
         self.output, theirs = os.pipe()
         os.set_blocking(self.output, False)
         self.process = subprocess.Popen(
@@ -35,6 +34,10 @@ class TcpHandle:
     @property
     def where(self):
         return f"process {self.process.pid} over TCP"
+
+    @property
+    def waits_for(self):
+        return "it has not connected"
 
     @property
     def dead(self):
@@ -62,22 +65,21 @@ class TcpHandle:
 
 class TcpLauncher:
     def __init__(self):
-        self.token = secrets.token_hex()
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.setblocking(False)
-        self.address = f"tcp:127.0.0.1:{self.listener.getsockname()[1]}"
+        self.listener = Listener("127.0.0.1", self._greeted)
         self.arrivals = self.listener.fileno()
         self.handles = {}
 
+    def wanted(self):
+        return None
+
     def launch(self, number):
-        self.handles[number] = TcpHandle(self.address, self.token, number)
+        self.handles[number] = TcpHandle(self.listener.address, self.listener.token, number)
         return self.handles[number]
 
     def accept(self):
-        connected, _ = self.listener.accept()
-        connected.settimeout(2)
-        greeting = json.loads(connected.makefile().readline())
-        assert greeting["token"] == self.token
+        self.listener.attend()
+
+    def _greeted(self, greeting, connected):
         self.handles[greeting["number"]].socket = connected
 
     def close(self):

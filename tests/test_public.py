@@ -33,6 +33,7 @@ PUBLIC = [
     "NothingFoundError",
     "OutageError",
     "RandomSearch",
+    "Ray",
     "ReplayMismatchError",
     "ReportEvent",
     "Retrained",

@@ -12,7 +12,7 @@ from rungwise._version import __version__
 
 if _typing.TYPE_CHECKING:
     from rungwise import benchmarks, plots, rankings, searchers
-    from rungwise.backends import Local, Threads
+    from rungwise.backends import Local, Ray, Threads
     from rungwise.benchmarks import Table, power_laws
     from rungwise.errors import (
         CorruptLogError,
@@ -84,6 +84,7 @@ __all__ = [
     "NothingFoundError",
     "OutageError",
     "RandomSearch",
+    "Ray",
     "ReplayMismatchError",
     "ReportEvent",
     "Retrained",
@@ -128,6 +129,7 @@ __all__ = [
 _PLACES = {
     "rungwise.backends": (
         "Local",
+        "Ray",
         "Threads",
     ),
     "rungwise.benchmarks": (

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rungwise.backends.local import Local
+    from rungwise.backends.ray import Ray
     from rungwise.backends.threads import Threads
 
-__all__ = ["Local", "Threads"]
+__all__ = ["Local", "Ray", "Threads"]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,9 @@ from typing import Any
 CHUNK = 256 * 1024
 """How many bytes are read at a time."""
 
+LONGEST_LINE = 64 * 1024 * 1024
+"""A worker that sends a longer line, or one that is no JSON, counts as gone."""
+
 
 class Connection:
     """A socket to a worker.
@@ -70,7 +73,12 @@ class Connection:
         if not read:
             return None
         *lines, self._incoming = (self._incoming + read).split(b"\n")
-        return [json.loads(line) for line in lines]
+        if len(self._incoming) > LONGEST_LINE:
+            return None
+        try:
+            return [json.loads(line) for line in lines]
+        except ValueError:  # something else has written to the socket
+            return None
 
     def close(self) -> None:
         """Close the socket."""

@@ -33,15 +33,22 @@ class Handle(Protocol):
 
     Attributes:
         socket: the tuner's end of its connection; None until it has connected.
-        output: a file descriptor with what it prints, None where that is not available.
+        output: a file descriptor with what it prints; None where that is not available, or not yet.
+        leaving: why its machine will soon be taken away; None as long as it stays.
     """
 
     socket: socket.socket | None
     output: int | None
+    leaving: str | None
 
     @property
     def where(self) -> str:
         """Where it runs, in a few words."""
+        ...
+
+    @property
+    def waits_for(self) -> str:
+        """What is missing, in a few words, while it has not connected."""
         ...
 
     @property
@@ -72,12 +79,19 @@ class Launcher(Protocol):
 
     arrivals: int | None
 
+    def wanted(self) -> int | None:
+        """How many workers there should be by now; None where that does not change."""
+        ...
+
     def launch(self, number: int) -> Handle:
         """Start a worker for a slot; it may connect late, or never."""
         ...
 
     def accept(self) -> None:
-        """Give the handles of workers that have connected their sockets; it does not wait."""
+        """Give the handles of workers that have connected their sockets; it does not wait.
+
+        It is also called every quarter of a second, to look at what sockets do not tell.
+        """
         ...
 
     def close(self) -> None:

@@ -25,11 +25,12 @@ CLOSING_TIME = 1.0
 REPLACING_PAUSE = 0.5
 """The least seconds between two replacements of a watchdog that does not live."""
 
-_START = (
+START = (
     "import json, os, sys; [os.set_inheritable(int(lock), False) for lock in sys.argv[5:]]; "
     "sys.path[:] = json.loads(sys.argv[4]); "
     "from rungwise.backends.worker import main; main(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
 )
+"""What the interpreter of a worker runs, with an address, a token, a number and a path."""
 
 
 class Watchdog:
@@ -155,7 +156,7 @@ class ProcessHandle:
         try:
             path = json.dumps([str(place) for place in sys.path])
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-c", _START, *address, path, *map(str, watchdog.locks)],
+                [sys.executable, "-c", START, *address, path, *map(str, watchdog.locks)],
                 stdin=subprocess.DEVNULL,
                 stdout=theirs_output,
                 stderr=theirs_output,
@@ -175,6 +176,7 @@ class ProcessHandle:
         self.socket: socket.socket | None = ours
         self._socket = ours
         self.output: int | None = output
+        self.leaving: str | None = None
         self.pid = self._process.pid
         self._watchdog = watchdog
         watchdog.watch(self.pid)
@@ -182,6 +184,10 @@ class ProcessHandle:
     @property
     def where(self) -> str:
         return f"process {self.pid}"
+
+    @property
+    def waits_for(self) -> str:
+        return "it has not connected"
 
     @property
     def dead(self) -> bool:
@@ -215,14 +221,19 @@ class ProcessHandle:
         code = self._process.wait()
         self._socket.close()
         self._watchdog.forget(self.pid)
-        if code >= 0:
-            return Ending(f"its process exited with {code}")
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = str(-code)
-        hint = " (out of memory?)" if name == "SIGKILL" else ""
-        return Ending(f"its process was killed by {name}{hint}")
+        return Ending(describe_exit(code))
+
+
+def describe_exit(code: int) -> str:
+    """How a process ended, from what ``Popen.wait`` returned."""
+    if code >= 0:
+        return f"its process exited with {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = str(-code)
+    hint = " (out of memory?)" if name == "SIGKILL" else ""
+    return f"its process was killed by {name}{hint}"
 
 
 class ProcessLauncher:
@@ -238,12 +249,16 @@ class ProcessLauncher:
         self._shares = shares
         self.watchdog = watchdog
 
+    def wanted(self) -> int | None:
+        """As many as there are shares."""
+        return None
+
     def launch(self, number: int) -> ProcessHandle:
         """Start a worker for a slot."""
         return ProcessHandle(number, self._shares[number], self.watchdog)
 
     def accept(self) -> None:
-        """All are connected."""
+        """Nothing to do: all are connected."""
 
     def close(self) -> None:
         """All workers are gone."""

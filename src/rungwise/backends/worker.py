@@ -42,13 +42,14 @@ LEAVE_POLL = 0.1
 """Seconds between two checks for a message to leave, while a job trains."""
 
 
-def connect(address: str, token: str, number: int) -> socket.socket:
+def connect(address: str, token: str, number: int, **more: Any) -> socket.socket:
     """The worker's end of its socket.
 
     Args:
         address: ``"fd:7"``, a descriptor that was inherited, or ``"tcp:host:port"``.
         token: what a listening tuner expects in the first message.
         number: which slot this is.
+        more: anything else for the first message.
     """
     kind, _, rest = address.partition(":")
     if kind == "fd":
@@ -57,7 +58,8 @@ def connect(address: str, token: str, number: int) -> socket.socket:
     connected = socket.create_connection((host, int(port)), timeout=30)
     connected.settimeout(None)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connected.sendall(json.dumps({"token": token, "number": number}).encode() + b"\n")
+    greeting = {"token": token, "number": number, **more}
+    connected.sendall(json.dumps(greeting).encode() + b"\n")
     return connected
 
 
@@ -291,8 +293,10 @@ def _prepare(connection: TunerConnection) -> tuple[Train, CheckpointStore]:
     setup = connection.receive()
     payload = connection.read_bytes(setup["function"])
     try:
-        with suppress(FileNotFoundError):  # another machine may not have it
+        with suppress(OSError):  # another machine may not have it, or not for this user
             os.chdir(setup["cwd"])
+        # What the tuner can import, on a disk that is shared; a worker's own places come first.
+        sys.path += [place for place in setup.get("path", ()) if place not in sys.path]
         for name in setup["preload"]:
             importlib.import_module(name)
         train: Train = pickle.loads(payload)  # noqa: S301 - sent by the tuner that started us

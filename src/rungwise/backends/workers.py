@@ -17,8 +17,8 @@ from dataclasses import asdict
 from typing import Any
 
 from rungwise.backends.base import TICK, WorkerView, Workplace
-from rungwise.backends.connection import CHUNK, Connection
-from rungwise.backends.launchers import Handle, Launcher
+from rungwise.backends.connection import Connection
+from rungwise.backends.launchers import Launcher
 from rungwise.backends.messages import (
     Crashed,
     Ended,
@@ -29,6 +29,7 @@ from rungwise.backends.messages import (
     Reported,
     Saved,
 )
+from rungwise.backends.worker_slot import Worker
 from rungwise.errors import WorkerStartError
 from rungwise.run import Assignment
 
@@ -39,73 +40,8 @@ FAILED_STARTS = 3
 """The study gives up when this many deaths per worker followed each other, all before ready."""
 
 PAUSES = (0.0, 0.25, 1.0, 4.0, 15.0, 60.0)
-"""Seconds before a worker is replaced that died idle, by how many died so before it in its slot."""
-
-TAIL = 16 * 1024
-"""How many of the last bytes that a job printed are kept, for the record of its failure."""
-
-
-class Worker:
-    """A slot and the worker in it.
-
-    Args:
-        number: the slot.
-        handle: the worker.
-        launched: when it was launched.
-
-    Attributes:
-        connection: the connection to it, None until it has connected.
-        assignment: its job, None when idle.
-        accepted: whether it has said that it received the job.
-        started: when it was given the job.
-        resource: the last that its job has reported.
-        ready: whether it has loaded the training function.
-        deadline: when it is killed, if its job has not left before.
-        tail: the last of what it printed.
-    """
-
-    def __init__(self, number: int, handle: Handle, launched: float) -> None:
-        self.number = number
-        self.handle = handle
-        self.connection: Connection | None = None
-        self.assignment: Assignment | None = None
-        self.accepted = False
-        self.started = self.launched = launched
-        self.resource: float = 0
-        self.ready = self.late = False
-        self.deadline: float | None = None
-        self.tail = bytearray()
-
-    @property
-    def free(self) -> bool:
-        """Whether it can be given a job now."""
-        connected = self.connection is not None and not self.connection.broken
-        return self.ready and connected and self.assignment is None
-
-    def read_output(self) -> bytes | None:
-        """Read what it has printed, so that it can print more; None when it has closed that."""
-        if self.handle.output is None:
-            return b""
-        try:
-            read = os.read(self.handle.output, CHUNK)
-        except OSError:  # nothing there
-            return b""
-        self.tail += read
-        del self.tail[:-TAIL]
-        return read or None
-
-    def close_output(self) -> None:
-        """Close it: nothing more will come."""
-        if self.handle.output is not None:
-            os.close(self.handle.output)
-            self.handle.output = None
-
-    def view(self, now: float) -> WorkerView:
-        """What displays show of it."""
-        where, since = self.handle.where, now - self.started
-        if self.assignment is None:
-            return WorkerView(self.number, where, ready=self.ready)
-        return WorkerView.busy(self.number, where, self.assignment, self.resource, since)
+"""Seconds before a worker is replaced that died before it had a job, by how many did so before it
+in its slot."""
 
 
 class WorkerBackend:
@@ -117,6 +53,8 @@ class WorkerBackend:
         setup: their first message; the function follows it.
         function: the training function, pickled.
         workplace: what the tuner gives.
+        start_limit: seconds after which a worker that is still not ready is reported;
+            START_LIMIT by default.
     """
 
     def __init__(
@@ -127,14 +65,17 @@ class WorkerBackend:
         setup: Mapping[str, Any],
         function: bytes,
         workplace: Workplace,
+        start_limit: float | None = None,
     ) -> None:
         self._size = workers
+        self._start_limit = START_LIMIT if start_limit is None else start_limit
         self._grace = workplace.grace
         self._begun = time.monotonic() - workplace.since
         self._now = workplace.since
         self._function = function
         self._setup = {**setup, "store": workplace.store.to_json(), "function": len(function)}
         self._failed_starts = 0
+        self._was_ready = False  # any of them
         self._idle_deaths: Counter[int] = Counter()  # by slot, since it last had a job
         self._due: dict[int, float] = {}  # when an empty slot gets its next worker
         self._messages: list[Message] = []
@@ -176,7 +117,13 @@ class WorkerBackend:
 
     def answer(self, job: int, go_on: bool) -> None:  # noqa: FBT001 - the answer itself
         worker = self._by_job.get(job)
-        if worker is not None:  # else it died before the answer was decided
+        if worker is None:  # it died before the answer was decided
+            return
+        if go_on and worker.handle.leaving:
+            # It has just reported, so this is when the least is lost: another worker goes on.
+            self._left(worker, worker.handle.leaving, fault="worker")
+            worker.handle.kill()
+        else:
             self._send(worker, go_on)
 
     def ask_to_leave(self, job: int, why: str) -> None:  # noqa: ARG002 - the tuner keeps it
@@ -199,8 +146,7 @@ class WorkerBackend:
             self._launch_due()
         if self._now - self._checked >= TICK or any(w.deadline is not None for w in self._workers):
             self._checked = self._now
-            for worker in list(self._workers):
-                self._check_worker(worker)
+            self._check()
         said, self._messages = self._messages, []
         return said
 
@@ -220,9 +166,13 @@ class WorkerBackend:
         if descriptor == self._wake:
             os.read(self._wake, 1024)
             return
+        self._accept()
+
+    def _accept(self) -> None:
         self._launcher.accept()
         for worker in self._workers:
-            self._connect(worker)
+            if worker.connection is None:
+                self._connect(worker)
 
     def wake(self) -> None:
         with suppress(BlockingIOError):  # full: it is being woken already
@@ -252,13 +202,14 @@ class WorkerBackend:
 
     def _launch(self, number: int) -> Worker:
         worker = Worker(number, self._launcher.launch(number), self._now)
-        if worker.handle.output is not None:
-            self._selector.register(worker.handle.output, selectors.EVENT_READ, (worker, False))
         self._connect(worker)
         return worker
 
     def _connect(self, worker: Worker) -> None:
         """Send a worker its setup, if it has connected by now."""
+        if worker.handle.output is not None and not worker.watched:
+            worker.watched = True
+            self._selector.register(worker.handle.output, selectors.EVENT_READ, (worker, False))
         if worker.connection is None and worker.handle.socket is not None:
             worker.connection = Connection(worker.handle.socket)
             self._selector.register(worker.connection.socket, selectors.EVENT_READ, (worker, True))
@@ -305,10 +256,10 @@ class WorkerBackend:
     def _handle_message(self, worker: Worker, kind: str, rest: list[Any]) -> None:
         job = worker.assignment
         if kind == "ready":
-            worker.ready = True
+            worker.ready = self._was_ready = True
             self._failed_starts = 0
         elif kind == "unfit":
-            raise WorkerStartError(*rest)
+            self._handle_unfit(worker, *rest)
         elif job is None or rest[0] != job.job:
             pass  # of a job that has left
         elif kind == "started":
@@ -326,6 +277,17 @@ class WorkerBackend:
             self._left(worker, *rest[1:])
         elif kind == "ended":
             self._left(worker)
+
+    def _handle_unfit(self, worker: Worker, reason: str, trace: str) -> None:
+        """A worker cannot load the training function: the others cannot either, if none has."""
+        if self._launcher.arrivals is None:
+            raise WorkerStartError(reason, trace)
+        reason = f"{reason} ({worker.handle.where}; what it imports must be on every machine)"
+        if not self._was_ready:
+            raise WorkerStartError(reason, trace)
+        # A machine that has joined later lacks something.
+        worker.unfit = True
+        self._messages.append(Notice(None, f"worker {worker.number} cannot start: {reason}"))
 
     def _left(
         self, worker: Worker, reason: str | None = None, trace: str = "", fault: Fault = "trial"
@@ -353,13 +315,16 @@ class WorkerBackend:
         worker.close_output()
         self._workers.remove(worker)  # even if an error follows, it must not be reaped again
         pause = 0.0
-        if not worker.ready:
+        to_blame = ending.fault == "trial" and not (worker.unfit or worker.handle.leaving)
+        if not worker.ready and to_blame:
             self._failed_starts += 1
             if self._failed_starts >= FAILED_STARTS * self._size:
                 n = self._failed_starts
                 said = f"{n} worker processes in a row ended while starting ({ending.how})"
                 raise WorkerStartError(said, worker.tail.decode(errors="replace"))
         elif not worker.accepted:
+            if not worker.ready:
+                self._messages.append(Notice(None, f"worker {worker.number}: {ending.how}"))
             before = self._idle_deaths[worker.number]
             self._idle_deaths[worker.number] += 1
             pause = PAUSES[min(before, len(PAUSES) - 1)]
@@ -384,22 +349,62 @@ class WorkerBackend:
         deadlines = [w.deadline for w in self._workers if w.deadline is not None]
         return max(0.0, min(TICK, *(d - self._now for d in deadlines))) if deadlines else TICK
 
+    def _check(self) -> None:
+        """Look at what no socket tells."""
+        if self._launcher.arrivals is not None:
+            self._accept()
+        for worker in list(self._workers):
+            self._check_worker(worker)
+        self._report_late_workers()
+        wanted = self._launcher.wanted()
+        if wanted is not None and wanted != self._size:
+            self._resize(wanted)
+
     def _check_worker(self, worker: Worker) -> None:
-        now = self._now
         if worker.handle.dead:
             # Children that it forked may keep its socket open: receive what is left first.
             while worker.connection is not None and (messages := worker.connection.receive()):
                 for kind, *rest in messages:
                     self._handle_message(worker, kind, rest)
             self._died(worker)
-        elif worker.deadline is not None and now >= worker.deadline:
+        elif worker.deadline is not None and self._now >= worker.deadline:
             worker.deadline = None
             worker.handle.kill()
-        elif not worker.ready and not worker.late and now - worker.launched > START_LIMIT:
-            worker.late = True
-            what = ", ".join(self._setup["preload"]) or "the training function"
-            stage = "it has not connected" if worker.connection is None else f"it imports {what}"
-            slot = f"worker {worker.number} ({worker.handle.where})"
-            self._messages.append(
-                Notice(None, f"{slot} is not ready after {START_LIMIT:g} s: {stage}")
-            )
+        elif worker.handle.leaving and worker.assignment is None:
+            worker.handle.kill()
+
+    def _report_late_workers(self) -> None:
+        """Say once of each worker that it is late, in one line for all that wait for the same."""
+        late: dict[str, list[Worker]] = {}
+        for worker in self._workers:
+            waited = self._now - worker.launched
+            if not worker.ready and not worker.late and waited > self._start_limit:
+                worker.late = True
+                late.setdefault(self._stage(worker), []).append(worker)
+        for stage, workers in late.items():
+            numbers = ", ".join(str(worker.number) for worker in workers[:4])
+            more = f" and {len(workers) - 4} more" if len(workers) > 4 else ""
+            who = f"worker {numbers} ({workers[0].handle.where}) is"
+            if len(workers) > 1:
+                who = f"workers {numbers}{more} are"
+            text = f"{who} not ready after {self._start_limit:g} s: {stage}"
+            self._messages.append(Notice(None, text))
+
+    def _stage(self, worker: Worker) -> str:
+        if worker.connection is None:
+            return worker.handle.waits_for
+        return "it imports " + (", ".join(self._setup["preload"]) or "the training function")
+
+    def _resize(self, wanted: int) -> None:
+        """Launch more workers, or give up those that have found no place."""
+        for number in range(self._size, wanted):
+            self._due[number] = self._now
+        for worker in [w for w in self._workers if w.number >= wanted and w.connection is None]:
+            worker.handle.kill()
+            worker.handle.reap()
+            self._unregister(worker)
+            worker.close_output()
+            self._workers.remove(worker)
+        self._due = {number: due for number, due in self._due.items() if number < wanted}
+        self._size = wanted
+        self._launch_due()

@@ -1,0 +1,382 @@
+"""Starts workers on a Ray cluster, through one actor per slot.
+
+Ray places the actors and says when one is gone; everything else goes over sockets: to the actor
+(start, nudge, kill a worker; how it ended), and to the worker itself.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from rungwise.backends.connection import Connection
+from rungwise.backends.launchers import Ending
+from rungwise.backends.listener import Listener
+from rungwise.backends.ray_cluster import Cluster, Share, count_workers, module_of
+from rungwise.backends.ray_slot import Slot, describe_versions
+
+LOOK_EVERY = 0.25
+"""Seconds between two questions to Ray whether actors have died."""
+
+DRAIN_EVERY = 1.0
+"""Seconds between two questions to Ray which nodes leave, and how many there are."""
+
+ENDING_TIME = 2.0
+"""Seconds in which an actor must say how its worker ended, once that has closed its socket."""
+
+KILLING_TIME = 10.0
+"""Seconds in which a worker must be gone once it was killed; then its actor is killed."""
+
+
+@dataclass(eq=False)
+class RemoteSlot:
+    """An actor, as the tuner sees it.
+
+    Attributes:
+        number: its own; no other ever has the same.
+        actor: Ray's handle.
+        served: what its method returns in the end.
+        group: its placement group, where it takes several nodes.
+        connection: to the actor, once it has started.
+        node: the node it runs on.
+        label: that node as people call it.
+        lost: why it is gone.
+        leaving: why it will soon be.
+        worker: the worker in it.
+    """
+
+    number: int
+    actor: Any
+    served: Any
+    group: Any = None
+    connection: Connection | None = None
+    node: str = ""
+    label: str = ""
+    lost: str | None = None
+    leaving: str | None = None
+    worker: RayHandle | None = field(default=None, repr=False)
+
+    def send(self, what: str, number: int) -> None:
+        """Send the actor a message."""
+        if self.connection is not None and self.lost is None:
+            self.connection.send({what: number})
+            while self.connection.waiting:  # a few bytes: there is room, or the actor is gone
+                self.connection.flush()
+
+
+class RayHandle:
+    """A worker on the cluster.
+
+    Args:
+        number: its own; no other worker ever has the same.
+        slot: where it runs.
+        launcher: started it.
+    """
+
+    def __init__(self, number: int, slot: RemoteSlot, launcher: RayLauncher) -> None:
+        self.number, self.slot = number, slot
+        self._launcher = launcher
+        self.socket: socket.socket | None = None
+        self.output: int | None = None
+        self.pid: int | None = None
+        self.ending: Ending | None = None
+        self.killed: float | None = None
+
+    @property
+    def leaving(self) -> str | None:
+        """Why its node will be taken away."""
+        return self.slot.leaving
+
+    @leaving.setter
+    def leaving(self, why: str | None) -> None:
+        self.slot.leaving = why
+
+    @property
+    def where(self) -> str:
+        if not self.slot.label:
+            return "waiting for a node"
+        return f"{self.slot.label}, process {self.pid or '…'}"
+
+    @property
+    def waits_for(self) -> str:
+        return self._launcher.describe_waiting(self.slot)
+
+    @property
+    def dead(self) -> bool:
+        return self.ending is not None or self.slot.lost is not None
+
+    def nudge(self) -> None:
+        self.slot.send("nudge", self.number)
+
+    def kill(self) -> None:
+        if self.killed is None:
+            self.killed = time.monotonic()
+        if self.slot.connection is None:
+            self._launcher.give_up(self.slot, "it was not needed any more")
+        else:
+            self.slot.send("kill", self.number)
+
+    def reap(self) -> Ending:
+        self._launcher.await_ending(self)
+        if self.socket is not None:
+            self.socket.close()
+        return self.ending or Ending(str(self.slot.lost), "worker")
+
+
+class Actors:
+    """Starts and ends actors.
+
+    Args:
+        ray: the module ray.
+        share: what each takes of the cluster.
+    """
+
+    def __init__(self, ray: Any, share: Share) -> None:
+        self._ray, self._share = ray, share
+        self._options: dict[str, Any] = {
+            "num_cpus": share.cpus,
+            "num_gpus": share.gpus,
+            "resources": dict(share.resources or {}),
+            # The job in it would be gone all the same: the tuner must notice, and start another.
+            "max_restarts": 0,
+            "max_task_retries": 0,
+        }
+
+    def start(self, *where: Any) -> RemoteSlot:
+        """An actor, which runs as soon as there is room for it.
+
+        Args:
+            where: what its method ``serve`` takes; its own number is the last.
+        """
+        ray, share = self._ray, self._share
+        options, group = self._options, None
+        if share.nodes > 1:
+            group = ray.util.placement_group([share.bundle] * share.nodes, strategy="STRICT_SPREAD")
+            kind = module_of(ray, "util.scheduling_strategies").PlacementGroupSchedulingStrategy
+            first = kind(group, placement_group_bundle_index=0)
+            options = {**options, "scheduling_strategy": first}
+        actor = ray.remote(Slot).options(**options).remote()
+        return RemoteSlot(where[-1], actor, actor.serve.remote(*where), group)
+
+    def end(self, slot: RemoteSlot) -> None:
+        """End one, or do not start it any more."""
+        with suppress(Exception):  # it may be gone, and so may Ray
+            self._ray.kill(slot.actor)
+        if slot.group is not None:
+            with suppress(Exception):
+                self._ray.util.remove_placement_group(slot.group)
+
+
+class RayLauncher:
+    """Starts workers on a cluster.
+
+    Args:
+        cluster: the cluster.
+        share: what each worker takes of it.
+        workers: how many there should be; None for as many as the nodes can hold.
+        autoscale: whether the cluster is asked for nodes.
+        close: called in the end.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        share: Share,
+        workers: int | None,
+        *,
+        autoscale: bool = False,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._cluster, self._share, self._workers = cluster, share, workers
+        self._close = close
+        self._autoscale = autoscale
+        self._starter = Actors(cluster.ray, share)
+        self._numbers = count()
+        self._slots: dict[int, RemoteSlot] = {}  # by the slot of the tuner
+        self._actors: dict[int, RemoteSlot] = {}  # by their own numbers
+        self._handles: dict[int, RayHandle] = {}
+        self._counted = workers
+        self._looked = self._asked = 0.0
+        self._listener = Listener(cluster.address_of_this_node(), self._greeted)
+        self.arrivals: int | None = self._listener.fileno()
+        self._names = {node.id: node.name for node in cluster.nodes()}
+        if autoscale:
+            cluster.request([share.bundle] * (max(1, workers or 1) * share.nodes))
+
+    # -- the backend's side --------------------------------------------------------------------
+
+    def wanted(self) -> int | None:
+        """With "auto": as many as the nodes can hold, and one even if that is none."""
+        return self._counted
+
+    def launch(self, number: int) -> RayHandle:
+        slot = self._slots.get(number)
+        if slot is None or slot.lost is not None or slot.leaving is not None:
+            if slot is not None:
+                self.give_up(slot, slot.leaving or "it was replaced")
+            slot = self._slots[number] = self._start_actor()
+        handle = RayHandle(next(self._numbers), slot, self)
+        slot.worker = self._handles[handle.number] = handle
+        slot.send("launch", handle.number)  # if it has not started yet: as soon as it has
+        return handle
+
+    def accept(self) -> None:
+        self._listener.attend()
+        now = time.monotonic()
+        if now - self._looked < LOOK_EVERY:
+            return
+        self._looked = now
+        self._look_for_dead_actors()
+        for slot in list(self._actors.values()):
+            worker = slot.worker
+            late = worker is not None and worker.killed is not None and not worker.dead
+            if worker is not None and late and now - (worker.killed or 0) > KILLING_TIME:
+                self.give_up(slot, f"{slot.label} does not answer")
+        if now - self._asked >= DRAIN_EVERY:
+            self._asked = now
+            self._look_at_nodes()
+
+    def close(self) -> None:
+        for slot in list(self._actors.values()):
+            self.give_up(slot, "the study has ended")
+        if self._autoscale:
+            self._cluster.request([])
+        self._listener.close()
+        self._close()
+        self._cluster.disconnect()
+
+    # -- actors --------------------------------------------------------------------------------
+
+    def _start_actor(self) -> RemoteSlot:
+        number = next(self._numbers)
+        slot = self._starter.start(self._listener.address, self._listener.token, number)
+        self._actors[number] = slot
+        return slot
+
+    def give_up(self, slot: RemoteSlot, why: str) -> None:
+        """Have nothing more to do with an actor, whether or not it is alive."""
+        if slot.lost is None:
+            slot.lost = why
+        if self._actors.pop(slot.number, None) is None:
+            return
+        if slot.connection is not None:
+            self._listener.forget(slot.connection.socket)
+            slot.connection.close()
+        self._starter.end(slot)
+
+    def _look_for_dead_actors(self) -> None:
+        slots = {slot.served: slot for slot in self._actors.values()}
+        if not slots:
+            return
+        ray = self._cluster.ray
+        ended, _ = ray.wait(list(slots), num_returns=len(slots), timeout=0, fetch_local=False)
+        for served in ended:
+            why = "its actor has ended"
+            try:
+                ray.get(served)
+            except ray.exceptions.RayActorError as error:
+                preempted = getattr(error, "preempted", False)
+                why = "its node was taken away" if preempted else "its actor or its node has died"
+            except Exception as error:  # noqa: BLE001 - whatever it was, the slot is gone
+                said = str(getattr(error, "cause", None) or error).strip()
+                why = f"its actor failed: {said.splitlines()[-1] if said else error!r}"
+            slot = slots[served]
+            self.give_up(slot, f"{slot.label}: {why}" if slot.label else why)
+
+    def _look_at_nodes(self) -> None:
+        leaving = self._cluster.draining()
+        for slot in self._actors.values():
+            if slot.node in leaving and slot.leaving is None:
+                slot.leaving = f"{slot.label} is being drained"
+        if self._workers is None:
+            self._counted = max(1, count_workers(self._cluster.nodes(), self._share))
+
+    def describe_waiting(self, slot: RemoteSlot) -> str:
+        """What a worker waits for that has not connected."""
+        if slot.connection is None:
+            return self._cluster.describe_free(self._share)
+        return "it has not connected"
+
+    # -- what arrives --------------------------------------------------------------------------
+
+    def _greeted(self, greeting: Mapping[str, Any], connected: socket.socket) -> None:
+        if "slot" in greeting:
+            slot = self._actors.get(greeting["slot"])
+            if slot is not None:
+                self._actor_connected(slot, greeting["process"], connected)
+                return
+        else:
+            handle = self._handles.get(greeting["number"])
+            if handle is not None and not handle.dead:
+                if greeting.get("output"):
+                    connected.setblocking(False)
+                    handle.output = connected.detach()
+                else:
+                    handle.socket = connected
+                return
+        connected.close()  # of an actor or a worker that was given up
+
+    def _actor_connected(
+        self, slot: RemoteSlot, process: Mapping[str, Any], connected: socket.socket
+    ) -> None:
+        slot.node = str(process["node"])
+        if slot.node not in self._names:
+            self._names = {node.id: node.name for node in self._cluster.nodes()}
+        slot.label = self._names.get(slot.node, str(process["host"]))
+        slot.connection = Connection(connected)
+        self._listener.watch(connected, lambda: self._receive(slot))
+        trouble = find_trouble(process)
+        if trouble is not None:
+            self.give_up(slot, f"{slot.label} {trouble}")
+        elif slot.worker is not None:
+            slot.send("launch", slot.worker.number)
+
+    def _receive(self, slot: RemoteSlot) -> None:
+        """Messages of an actor; when it is gone, its worker is."""
+        messages = None if slot.connection is None else slot.connection.receive()
+        if messages is None:
+            self.give_up(slot, f"the connection to {slot.label} was lost")
+            return
+        for kind, number, said in messages:
+            handle = self._handles.get(number)
+            if handle is None:
+                continue
+            if kind == "launched":
+                handle.pid = said
+            elif kind == "exited":
+                handle.ending = Ending(said)
+
+    def await_ending(self, handle: RayHandle) -> None:
+        """Wait until it is known how a worker has ended, but not for long."""
+        deadline = time.monotonic() + ENDING_TIME
+        asked = False
+        while not handle.dead:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self.give_up(handle.slot, f"{handle.slot.label} does not answer")
+                break
+            if left < ENDING_TIME / 2 and not asked:
+                asked = True  # it has closed its socket, but runs on
+                handle.kill()
+            self._listener.attend(min(left, 0.1))
+        self._handles.pop(handle.number, None)
+
+
+def find_trouble(process: Mapping[str, Any]) -> str | None:
+    """Why a process on another node cannot work with this one; None if it can."""
+    here = describe_versions()
+    if _comparable(process) == _comparable(here):
+        return None
+    return (
+        f"has rungwise {process['rungwise']} on Python {process['python']}, and the tuner has "
+        f"rungwise {here['rungwise']} on Python {here['python']}: they must be the same"
+    )
+
+
+def _comparable(versions: Mapping[str, Any]) -> tuple[str, list[str]]:
+    return versions["rungwise"], versions["python"].split(".")[:2]

@@ -1,0 +1,140 @@
+"""What runs on a Ray cluster: an actor that holds a slot's resources and keeps a worker in it.
+
+The worker is a child process of the actor, a fresh interpreter like a worker on the tuner's own
+machine: the actor can say how it ended, end it with all it has started, and start the next one
+without waiting for Ray. The worker talks to the tuner by itself; what it prints goes there too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from rungwise._version import __version__
+from rungwise.backends.processes import START, Watchdog, describe_exit
+from rungwise.backends.worker import UNWIND, connect
+
+ENDING_TIME = 5.0
+"""Seconds that the watchdog of a slot has to end."""
+
+
+class Slot:
+    """The actor."""
+
+    def serve(self, address: str, token: str, number: int) -> None:
+        """Keep a worker whenever the tuner wants one, until it is gone.
+
+        Args:
+            address: where the tuner listens.
+            token: what shows the tuner that this is its slot.
+            number: this slot; no other ever has the same number.
+        """
+        Keeper(address, token, number).run()
+
+
+def describe_versions() -> dict[str, str]:
+    """What must be the same everywhere."""
+    return {"rungwise": __version__, "python": platform.python_version()}
+
+
+def describe_place() -> dict[str, Any]:
+    """Where an actor or a task runs, and what."""
+    ray = importlib.import_module("ray")
+    node = ray.get_runtime_context().get_node_id()
+    return {"host": socket.gethostname(), "node": node, **describe_versions()}
+
+
+class Keeper:
+    """Starts and ends the workers of one slot, one at a time.
+
+    The tuner sends ``{"launch": worker}``, ``{"nudge": worker}`` and ``{"kill": worker}``; it is
+    sent ``["launched", worker, pid]`` and ``["exited", worker, how]``.
+
+    Args:
+        address: where the tuner listens.
+        token: what shows the tuner that this is its slot.
+        number: this slot.
+    """
+
+    def __init__(self, address: str, token: str, number: int) -> None:
+        self._address, self._token = address, token
+        greeting = {"slot": number, "process": describe_place()}
+        self._tuner = connect(address, token, number, **greeting)
+        self._watchdog = Watchdog((), (), lambda _: None, ENDING_TIME)
+        self._lock = threading.Lock()  # of what is sent, and of the watchdog
+        self._worker: tuple[int, subprocess.Popen[bytes]] | None = None
+
+    def run(self) -> None:
+        """Do what the tuner says until it is gone."""
+        try:
+            with suppress(OSError), self._tuner.makefile("rb") as lines:
+                for line in lines:
+                    self._obey(json.loads(line))
+        finally:
+            if self._worker is not None:
+                _kill(self._worker[1])
+            with self._lock:
+                self._watchdog.close()
+            self._tuner.close()
+
+    def _obey(self, message: Mapping[str, int]) -> None:
+        ((what, number),) = message.items()
+        if what == "launch":
+            self._launch(number)
+            return
+        worker = self._worker
+        if worker is None or worker[0] != number or worker[1].poll() is not None:
+            return  # it has ended since
+        if what == "kill":
+            _kill(worker[1])
+        elif what == "nudge":
+            worker[1].send_signal(UNWIND)
+
+    def _launch(self, number: int) -> None:
+        # What it prints goes straight into a socket: nothing in between can lose or delay it.
+        output = connect(self._address, self._token, number, output=True)
+        with output:
+            path = json.dumps([str(place) for place in sys.path])
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                [sys.executable, "-c", START, self._address, self._token, str(number), path],
+                stdin=subprocess.DEVNULL,
+                stdout=output.fileno(),
+                stderr=output.fileno(),
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,
+            )
+        self._worker = (number, process)
+        with self._lock:
+            self._watchdog.watch(process.pid)
+        self._send("launched", number, process.pid)
+        threading.Thread(target=self._await_end, args=(number, process), daemon=True).start()
+
+    def _await_end(self, number: int, process: subprocess.Popen[bytes]) -> None:
+        if hasattr(os, "waitid"):
+            # Not reaped yet: as long as its number is not given back, its group can be killed.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            _kill(process)
+        code = process.wait()
+        with self._lock:
+            self._watchdog.forget(process.pid)
+        self._send("exited", number, describe_exit(code))
+
+    def _send(self, *message: Any) -> None:
+        with self._lock, suppress(OSError):  # the tuner is gone: run() ends
+            self._tuner.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a worker and all it has started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,67 @@
+"""A Ray cluster of several nodes on this machine, for tests."""
+
+import os
+from contextlib import contextmanager
+from typing import ClassVar
+
+from rungwise.backends import ray_launcher
+
+SHORT_HEALTH_CHECKS = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 1000,
+    "health_check_failure_threshold": 3,
+}
+HEAD = {
+    "num_cpus": 0,
+    "include_dashboard": False,
+    "object_store_memory": 80 * 1024 * 1024,
+    "_system_config": SHORT_HEALTH_CHECKS,
+}
+NODE = {"num_cpus": 8, "object_store_memory": 80 * 1024 * 1024}
+
+
+@contextmanager
+def running_cluster(*nodes):
+    """A cluster with a head that trains nothing, and these nodes."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster  # noqa: PLC0415 - tests skip without Ray
+
+    cluster = Cluster(initialize_head=True, head_node_args=HEAD)
+    try:
+        for node in nodes:
+            add_node(cluster, **node)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+def add_node(cluster, **options):
+    return cluster.add_node(**{**NODE, **options})
+
+
+class KeptActors(ray_launcher.Actors):
+    """Actors that serve one backend after another: starting one takes a second."""
+
+    kept: ClassVar = []
+
+    def start(self, *where):
+        import ray  # noqa: PLC0415
+
+        for slot in [slot for slot in self.kept if slot.share == self._share]:
+            self.kept.remove(slot)
+            try:
+                ray.get(slot.served, timeout=30)
+            except (ray.exceptions.RayError, ray.exceptions.GetTimeoutError):
+                ray.kill(slot.actor)
+                continue
+            served = slot.actor.serve.remote(*where)
+            return ray_launcher.RemoteSlot(where[-1], slot.actor, served)
+        return super().start(*where)
+
+    def end(self, slot):
+        if slot.lost == "the study has ended" and slot.connection is not None:
+            slot.share = self._share
+            self.kept.append(slot)
+        else:
+            super().end(slot)
