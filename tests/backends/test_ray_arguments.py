@@ -101,8 +101,7 @@ def test_what_one_node_has_only_in_part_is_refused():
 
 
 def test_an_address_where_nothing_listens_is_refused_at_once():
-    needs_ray = pytest.importorskip("ray")
-    assert not needs_ray.is_initialized()
+    needs("ray")
     with pytest.raises(
         InvalidArgumentError, match=r"no Ray cluster can be reached there .*refused"
     ):
