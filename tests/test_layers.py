@@ -12,7 +12,7 @@ ROOT = Path(rungwise.__file__).parent
 
 LAYERS = [
     {"_version", "errors"},
-    {"validation", "formatting", "locking", "process_pools", "scalars", "script_guard"},
+    {"validation", "formatting", "locking", "process_pools", "scalars", "script_guard", "sharing"},
     {"options", "registry"},
     {"space"},
     {"core"},

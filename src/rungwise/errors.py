@@ -12,12 +12,14 @@
     ├── CorruptLogError                     a study file that is damaged, or another kind of file
     ├── LogInUseError                       a study file that another process writes to
     ├── LogUnavailableError                 a study file that cannot be read or written just now
+    ├── StoreUnavailableError               checkpoints cannot be written or read just now
     ├── StudyDiffersError                   a study file that holds another study than asked for
     ├── WorkerStartError                    worker processes that cannot start
     ├── OutageError                         a study that stopped: what surrounds it has failed
     ├── NothingFoundError                   a study without a single finite value
     ├── RetrainingError                     the winner could not be trained in full
     ├── NotFiniteError                      a report of NaN or infinity (its trial has failed)
+    ├── ShareError                          a child process of a job did what it may not do
     ├── SilentTrialError                    a trial that keeps training without a report
     └── MissingExtraError (ImportError)     an optional dependency that is not installed
 
@@ -187,6 +189,23 @@ class LogUnavailableError(RungwiseError):
         )
 
 
+class StoreUnavailableError(RungwiseError):
+    """A checkpoint store that cannot be written or read (wrong address, no permission, no network).
+
+    Args:
+        address: the store, or the checkpoint in it.
+        reason: what the system or the storage says.
+    """
+
+    def __init__(self, address: str, reason: str) -> None:
+        self.address = address
+        self.reason = reason
+        super().__init__(
+            f"Checkpoints cannot be written to {address}, or read from there: {reason}. Check the "
+            f"address, that it may be written to, and that it can be reached from every worker."
+        )
+
+
 class StudyDiffersError(RungwiseError):
     """A study file that holds another study than the one asked for; nothing was changed in it.
 
@@ -319,6 +338,10 @@ class SilentTrialError(RungwiseError):
             f"run.resources() got to {resource:g} without a single report: call "
             f"run.report(resource, {metric}=…) in the loop."
         )
+
+
+class ShareError(RungwiseError):
+    """A child process of a job used the run in a way that cannot work; says what to do instead."""
 
 
 class StudyInterrupted(KeyboardInterrupt):

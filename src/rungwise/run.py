@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,8 @@ from typing import Any, Literal, Protocol
 
 from rungwise.checkpoints import CheckpointStore, means_full_disk, measure_folder
 from rungwise.core.events import FURTHEST
-from rungwise.errors import InvalidArgumentError, NotFiniteError, SilentTrialError
+from rungwise.errors import InvalidArgumentError, NotFiniteError, ShareError, SilentTrialError
+from rungwise.sharing import JobLeftError, ShareClient, ShareServer
 
 Phase = Literal["tune", "retrain"]
 
@@ -106,6 +108,14 @@ class Run:
     """
 
     def __init__(self, assignment: Assignment, channel: Channel, store: CheckpointStore) -> None:
+        self._set_up(assignment, channel, store)
+        self.folder = self._checkpoints.folder
+        found = self._checkpoints.latest(at_most=assignment.start)
+        self.latest: Path | None = None if found is None else self._checkpoints.fetch(found)
+        self.start: float = 0 if found is None else _plain(found.resource)
+        self._server: ShareServer | None = None
+
+    def _set_up(self, assignment: Assignment, channel: Channel, store: CheckpointStore) -> None:
         self.trial = assignment.trial
         self.phase: Phase = assignment.phase
         self.metric = assignment.metric
@@ -115,14 +125,13 @@ class Run:
         self.max_resource = None if maximum is None else _plain(maximum)
         self.enough = False
         self._job = assignment.job
+        self._assignment = assignment
         self._channel = channel
+        self._store = store
         self._checkpoints = store.trial(assignment.place)
-        self.folder = self._checkpoints.folder
-        found = self._checkpoints.latest(at_most=assignment.start)
-        self.latest: Path | None = None if found is None else self._checkpoints.fetch(found)
-        self.start: float = 0 if found is None else _plain(found.resource)
         self._last: float = 0  # reported by this job
         self._turn = threading.Lock()  # a report and its answer belong together
+        self._process = os.getpid()
         self.reported = False
 
     def __repr__(self) -> str:
@@ -172,6 +181,7 @@ class Run:
                 resource fell.
             NotFiniteError: the metric is NaN or infinite.
         """
+        self._must_be_here("run.report")
         if self.enough:
             raise Unwound
         resource = self._resource("resource", resource)
@@ -186,10 +196,13 @@ class Run:
         value = numbers_of.pop(self.metric)
         if not math.isfinite(value):
             raise NotFiniteError(self.metric, value, resource)
+        self._send(resource, value, numbers_of)
+        return not self.enough
+
+    def _send(self, resource: float, value: float, metrics: Mapping[str, float]) -> None:
         self._last, self.reported = resource, True
         with self._turn:
-            self.enough = not self._channel.report(resource, value, numbers_of)
-        return not self.enough
+            self.enough = not self._channel.report(resource, value, metrics)
 
     @contextmanager
     def checkpoint(self, resource: float) -> Iterator[Path]:
@@ -202,6 +215,7 @@ class Run:
         Args:
             resource: how much has been trained in all.
         """
+        self._must_be_here("run.checkpoint")
         resource = self._resource("resource", resource)
         begun = False
         try:
@@ -222,6 +236,84 @@ class Run:
             return
         self._channel.saved(resource, size)
 
+    def share(self) -> SharedRun:
+        """The same run for child processes: give it to them as an argument.
+
+        For training that spreads over several processes (``torch.multiprocessing.spawn``,
+        Lightning's ``ddp_spawn``, ``multiprocessing``, by fork or by spawn). One process, rank 0
+        by custom, calls ``report`` and ``checkpoint``; it gives the answer to the others, so that
+        all leave the loop in the same step.
+
+        Returns:
+            A run that can be pickled. It is of use on this machine, as long as this job runs;
+            processes that ``multiprocessing`` has started since are ended when the job is unwound.
+
+        Example::
+
+            def train(config, run):
+                torch.multiprocessing.spawn(train_rank, (config, run.share()), nprocs=2)
+
+            def train_rank(rank, config, run):
+                ...                                   # init_process_group, DistributedDataParallel
+                for epoch in run.resources():
+                    loss = train_one_epoch()
+                    go_on = torch.ones(1)
+                    if rank == 0:
+                        go_on[0] = run.report(epoch, loss=loss)
+                    torch.distributed.broadcast(go_on, src=0)
+                    if not go_on:
+                        break
+        """
+        self._must_be_here("run.share")
+        if self._server is None:
+            alone = threading.current_thread() is threading.main_thread()
+            self._server = ShareServer(self._relay, own_children=alone)
+        server = self._server
+        client = ShareClient(server.address, server.token)
+        return SharedRun(client, self._assignment, self._store, self.latest, self.start)
+
+    def close(self, *, unwound: bool = False) -> None:
+        """The job has left: child processes that share it get no answers any more.
+
+        Args:
+            unwound: whether it left before its end, so that they may still be training.
+        """
+        if self._server is not None and os.getpid() == self._process:
+            self._server.close(end_children=unwound)
+            with self._turn:  # the answer to a report that is under way belongs to this job
+                self._server = None
+
+    def _relay(self, request: list[Any]) -> bool | None:
+        """Do what a child process asks for."""
+        kind, *rest = request
+        if kind == "saved":
+            self._channel.saved(*rest)
+        elif kind == "notice":
+            self._channel.notice(*rest)
+        elif self.enough:
+            raise Unwound
+        elif rest[0] < self._last:
+            rule = f"resources must grow, and {self._last:g} was reported before"
+            raise ShareError(f"the report at {rest[0]:g} is refused: {rule}")
+        else:
+            self._send(*rest)
+            return not self.enough
+        return None
+
+    def _must_be_here(self, what: str) -> None:
+        if os.getpid() != self._process:
+            raise ShareError(
+                f"{what}() was called in process {os.getpid()}, a child of process "
+                f"{self._process}, which alone is connected to the study: give the child "
+                f"shared = run.share(), and call the methods of that"
+            )
+
+    def __reduce__(self) -> Any:
+        raise ShareError(
+            "a run cannot be sent to another process: give that run.share() as its argument "
+            "instead, and call the methods of that"
+        )
+
     def _resource(self, name: str, value: Any) -> float:
         number = _plain(_number(name, value))
         if not 0 < number <= FURTHEST:
@@ -229,6 +321,64 @@ class Run:
             rule = f"it must be above 0 and at most {FURTHEST}{hint}"
             raise InvalidArgumentError(name, value, rule)
         return number
+
+
+class SharedRun(Run):
+    """A run in the hands of child processes, see :meth:`Run.share`.
+
+    It has everything that a :class:`Run` has, and can be pickled. ``enough`` and ``reported`` are
+    known in the process that has reported.
+    """
+
+    def __init__(
+        self,
+        client: ShareClient,
+        assignment: Assignment,
+        store: CheckpointStore,
+        latest: Path | None,
+        start: float,
+    ) -> None:
+        self._set_up(assignment, _SharedChannel(client), store)
+        self._client = client
+        self.folder = self._checkpoints.folder
+        self.latest, self.start = latest, start
+
+    def share(self) -> SharedRun:
+        """It is shared already."""
+        return self
+
+    def __reduce__(self) -> Any:
+        given = (self._client.address, self._client.token)
+        return _open_shared, (*given, self._assignment, self._store, self.latest, self.start)
+
+    def _must_be_here(self, what: str) -> None:
+        """It may be anywhere."""
+
+
+def _open_shared(address: Any, token: bytes, *rest: Any) -> SharedRun:
+    return SharedRun(ShareClient(address, token), *rest)
+
+
+class _SharedChannel:
+    """How a child process talks to the study: through the process that runs its job."""
+
+    def __init__(self, client: ShareClient) -> None:
+        self._client = client
+
+    def report(self, resource: float, value: float, metrics: Mapping[str, float]) -> bool:
+        return bool(self._ask("report", resource, value, metrics))
+
+    def saved(self, resource: float, size: int) -> None:
+        self._ask("saved", resource, size)
+
+    def notice(self, text: str) -> None:
+        self._ask("notice", text)
+
+    def _ask(self, *request: Any) -> Any:
+        try:
+            return self._client.ask(*request)
+        except JobLeftError:
+            raise Unwound("the job has left: it was asked to, or has ended") from None
 
 
 def _plain(number: float) -> float:

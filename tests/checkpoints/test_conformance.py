@@ -1,6 +1,11 @@
 """One row per checkpoint store."""
 
-from rungwise.checkpoints import CheckpointStore, FolderStore
+import secrets
+
+import pytest
+from extras import needing, needs
+
+from rungwise.checkpoints import CheckpointStore, FolderStore, FsspecStore
 from rungwise.testing import StoreConformance
 
 
@@ -14,9 +19,63 @@ class TestDurableFolderStore(StoreConformance):
         return FolderStore(str(folder), durable=True)
 
 
-def test_a_store_is_a_value(tmp_path):
-    store = FolderStore(str(tmp_path), durable=True)
+@needing("fsspec")
+class TestAddressOfAFile(StoreConformance):
+    def make_store(self, folder):
+        return FsspecStore(folder.as_uri())
+
+
+@needing("fsspec")
+class TestAddressOfMemory(StoreConformance):
+    """No other process sees it."""
+
+    def make_store(self, folder):
+        return FsspecStore(f"memory://{secrets.token_hex()}")
+
+    test_what_a_killed_writer_leaves_is_never_seen = None
+    test_a_worker_elsewhere_can_open_it = None
+
+
+@pytest.fixture(scope="module")
+def s3():
+    """A server that speaks S3, in this process; the environment says where, to children too."""
+    needs("s3fs")
+    server = needs("moto", "moto.server").ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    given = {
+        "FSSPEC_S3_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in given.items():
+            patch.setenv(name, value)
+        patch.delenv("AWS_CA_BUNDLE", raising=False)
+        yield
+    server.stop()
+
+
+class TestS3(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def _server(self, s3):
+        pass
+
+    def make_store(self, folder):
+        import s3fs  # noqa: PLC0415
+
+        bucket = f"bucket-{secrets.token_hex(8)}"
+        s3fs.S3FileSystem().mkdir(bucket)
+        return FsspecStore(f"s3://{bucket}/studies/digits.db.files")
+
+
+@pytest.mark.parametrize("kind", [FolderStore, FsspecStore])
+def test_a_store_is_a_value(tmp_path, kind):
+    given = {"durable": True} if kind is FolderStore else {}
+    place = str(tmp_path) if kind is FolderStore else tmp_path.as_uri()
+    store = kind(place, **given)
     assert isinstance(store, CheckpointStore)
-    assert store == FolderStore.from_json(store.to_json()) != FolderStore(str(tmp_path))
-    assert hash(store) == hash(FolderStore(str(tmp_path), durable=True))
+    assert store == kind.from_json(store.to_json()) != kind(f"{place}/more")
+    assert hash(store) == hash(kind(place, **given))
     assert list(tmp_path.iterdir()) == []

@@ -74,6 +74,7 @@ class TunerConnection:
         self._socket = connected
         self._pending = b""
         self._owner = os.getpid()
+        self._sending = threading.Lock()
         self.receiving = False  # whether receive() waits for a message
 
     def send(self, *message: Any) -> None:
@@ -81,9 +82,11 @@ class TunerConnection:
         if os.getpid() != self._owner:
             # A child that training forked has returned from its function: it must not send
             # messages in the worker's name.
-            os._exit(0)
+            _end_child(message)
         try:
-            self._socket.sendall(json.dumps(message).encode() + b"\n")
+            # One at a time: child processes that share a run are answered by threads.
+            with self._sending:
+                self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
             _exit_with_group()
 
@@ -366,11 +369,14 @@ def serve(
         How it ended.
     """
     job = assignment.job
+    run: Run | None = None
+    whole = False
     try:
         run = Run(assignment, channel, store)
         unwinder.job = assignment.job
         train(dict(assignment.config), run)
         unwinder.job = None
+        whole = True
         if not run.reported and assignment.phase == "tune":
             return Crashed(job, f"the function returned without a report of {run.metric!r}")
     except Unwound:
@@ -384,6 +390,8 @@ def serve(
         return Crashed(job, reason, trace)
     finally:
         unwinder.job = None
+        if run is not None:
+            run.close(unwound=not whole)
     return Ended(job)
 
 
@@ -394,6 +402,16 @@ def describe(error: BaseException) -> str:
     first = str(error).strip().partition("\n")[0]
     name = type(error).__name__
     return f"{name}: {first}" if first else name
+
+
+def _end_child(message: tuple[Any, ...]) -> None:
+    """End a process that training has forked, when it leaves the function; say if that failed."""
+    trace = message[-1] if message[0] == "failed" else ""
+    if trace and sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(str(trace))
+    _flush()
+    os._exit(1 if trace else 0)
 
 
 def _exit_now() -> Any:

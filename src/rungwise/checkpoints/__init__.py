@@ -1,16 +1,28 @@
 """Checkpoint stores, and what they have in common."""
 
-from rungwise.checkpoints.base import Checkpoint, CheckpointStore, KnownStore, TrialCheckpoints
+from rungwise.checkpoints.addresses import check_address, is_address
+from rungwise.checkpoints.base import (
+    Checkpoint,
+    CheckpointStore,
+    KnownStore,
+    TrialCheckpoints,
+    resource_text,
+)
 from rungwise.checkpoints.disk import means_full_disk, measure_folder, parse_bytes
-from rungwise.checkpoints.folder import FolderStore, TrialFolder, discard, resource_text
+from rungwise.checkpoints.folder import FolderStore, TrialFolder, discard
+from rungwise.checkpoints.fsspec_store import FsspecStore, TrialObjects
 
 __all__ = [
     "Checkpoint",
     "CheckpointStore",
     "FolderStore",
+    "FsspecStore",
     "TrialCheckpoints",
     "TrialFolder",
+    "TrialObjects",
+    "check_address",
     "discard",
+    "is_address",
     "means_full_disk",
     "measure_folder",
     "parse_bytes",
@@ -18,7 +30,7 @@ __all__ = [
     "store_from_json",
 ]
 
-STORES: tuple[type[KnownStore], ...] = (FolderStore,)
+STORES: tuple[type[KnownStore], ...] = (FolderStore, FsspecStore)
 """The stores that can be described to a worker."""
 
 

@@ -8,11 +8,17 @@ another worker resumes the trial.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+NAME = re.compile(
+    r"at-(?P<resource>\d+(\.\d+)?(e[+-]?\d+)?)-job-(?P<job>\d+)-(?P<number>\d+)", re.ASCII
+)
+"""The name of a checkpoint, see :func:`make_name`."""
 
 
 @dataclass(frozen=True, order=True)
@@ -23,7 +29,7 @@ class Checkpoint:
         resource: how much had been trained.
         job: the job that wrote it.
         number: its place among the checkpoints of that job.
-        path: its folder, in a folder store.
+        path: its folder, in a folder store; in any other its name there.
     """
 
     resource: float
@@ -56,6 +62,10 @@ class TrialCheckpoints(Protocol):
         """A local folder with the contents of a checkpoint."""
         ...
 
+    def release(self) -> None:
+        """Remove local copies that :meth:`fetch` has made: the job has left."""
+        ...
+
     def size(self) -> int:
         """How many bytes its checkpoints take."""
         ...
@@ -77,8 +87,8 @@ class TrialCheckpoints(Protocol):
         """Remove the unfinished checkpoints of jobs that died, up to one of them."""
         ...
 
-    def evict(self) -> None:
-        """Remove all checkpoints."""
+    def evict(self, *, since: int = 0) -> None:
+        """Remove all checkpoints, or those of this job and of later ones."""
         ...
 
 
@@ -94,6 +104,14 @@ class CheckpointStore(Protocol):
         """The places that have any checkpoints or files."""
         ...
 
+    def check(self) -> None:
+        """Write something, read it again and remove it.
+
+        Raises:
+            StoreUnavailableError: that does not work; nothing could be kept here.
+        """
+        ...
+
     def to_json(self) -> dict[str, Any]:
         """The store as plain JSON, with its ``type``."""
         ...
@@ -106,3 +124,47 @@ class KnownStore(CheckpointStore, Protocol):
     def from_json(cls, document: Mapping[str, Any]) -> CheckpointStore:
         """The store that :meth:`to_json` described."""
         ...
+
+
+def make_name(resource: float, job: int, committed: list[Checkpoint]) -> str:
+    """The name of a job's next checkpoint.
+
+    Args:
+        resource: how much has been trained.
+        job: the job that writes it.
+        committed: the checkpoints of the trial so far.
+    """
+    taken = [found.number for found in committed if found.job == job]
+    return f"at-{resource_text(resource)}-job-{job}-{max(taken, default=-1) + 1}"
+
+
+def parse_name(name: str, path: Path) -> Checkpoint | None:
+    """The checkpoint of a name; None if it is no name of a checkpoint."""
+    found = NAME.fullmatch(name)
+    if found is None:
+        return None
+    return Checkpoint(float(found["resource"]), int(found["job"]), int(found["number"]), path)
+
+
+def find_superseded(
+    found: list[Checkpoint], reported: float, newest: tuple[int, int] | None
+) -> list[Checkpoint]:
+    """Which checkpoints of a trial are not needed any more, see :meth:`TrialCheckpoints.prune`.
+
+    Args:
+        found: all that are committed, the earliest first.
+        reported: how far the trial has reported.
+        newest: the job and the number of the last checkpoint that the tuner knows.
+    """
+    needed = [each for each in found if each.resource <= reported][-1:]
+    written = sorted(found, key=lambda each: (each.job, each.number))
+    # Not the furthest: that may be of a job that died before it reported that resource.
+    recent = written[-1:]
+    if newest is not None:
+        recent = [each for each in written if (each.job, each.number) >= newest] or recent
+    return [each for each in found if each not in needed and each not in recent]
+
+
+def resource_text(resource: float) -> str:
+    """A resource as part of a name: 9, not 9.0."""
+    return str(int(resource)) if float(resource).is_integer() else repr(float(resource))

@@ -17,23 +17,26 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rungwise.checkpoints.base import Checkpoint
+from rungwise.checkpoints.base import (
+    NAME,
+    Checkpoint,
+    find_superseded,
+    make_name,
+    parse_name,
+)
 from rungwise.checkpoints.disk import find_write_problem, measure_folder
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import InvalidArgumentError, StoreUnavailableError
 
 WRITING = ".writing-"
-_NAME = re.compile(
-    r"at-(?P<resource>\d+(\.\d+)?(e[+-]?\d+)?)-job-(?P<job>\d+)-(?P<number>\d+)", re.ASCII
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,25 @@ class FolderStore:
     def find_problem(self) -> str | None:
         """Why nothing can be written to it now."""
         return find_write_problem(Path(self.path))
+
+    def check(self) -> None:
+        """Write a file in the folder, and read it again; a folder that was not there is removed."""
+        place = Path(self.path)
+        missing = [each for each in (place, *place.parents) if not each.exists()]
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=place, prefix=".check-") as file:
+                file.write(b"rungwise")
+                file.flush()
+                same = Path(file.name).read_bytes() == b"rungwise"
+        except OSError as error:
+            raise StoreUnavailableError(self.path, str(error)) from error
+        finally:
+            for each in missing:
+                with suppress(OSError):
+                    each.rmdir()
+        if not same:
+            raise StoreUnavailableError(self.path, "what was written is not what is read")
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -107,6 +129,9 @@ class TrialFolder:
         """Its folder, which can be read directly."""
         return checkpoint.path
 
+    def release(self) -> None:
+        """There are no copies."""
+
     def size(self) -> int:
         """How many bytes its checkpoints take."""
         return measure_folder(self._checkpoints)
@@ -117,16 +142,8 @@ class TrialFolder:
             names = [path.name for path in self._checkpoints.iterdir()]
         except FileNotFoundError:
             return []
-        return sorted(
-            Checkpoint(
-                float(found["resource"]),
-                int(found["job"]),
-                int(found["number"]),
-                self._checkpoints / name,
-            )
-            for name in names
-            if (found := _NAME.fullmatch(name))
-        )
+        found = [parse_name(name, self._checkpoints / name) for name in names]
+        return sorted(each for each in found if each is not None)
 
     def latest(self, *, at_most: float) -> Checkpoint | None:
         """The last checkpoint at or below a resource."""
@@ -136,8 +153,7 @@ class TrialFolder:
     def writing(self, resource: float, job: int) -> Iterator[Path]:
         """A new folder to write to; committed when the block ends, removed if it raises."""
         self._checkpoints.mkdir(parents=True, exist_ok=True)
-        taken = [found.number for found in self.committed() if found.job == job]
-        name = f"at-{resource_text(resource)}-job-{job}-{max(taken, default=-1) + 1}"
+        name = make_name(resource, job, self.committed())
         folder = self._checkpoints / f"{WRITING}{name}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -154,16 +170,8 @@ class TrialFolder:
 
     def prune(self, *, reported: float, newest: tuple[int, int] | None = None) -> None:
         """Keep the last checkpoint up to the resource reported, and the one written last."""
-        found = self.committed()
-        needed = [each for each in found if each.resource <= reported][-1:]
-        written = sorted(found, key=lambda each: (each.job, each.number))
-        # Not the furthest: that may be of a job that died before it reported that resource.
-        recent = written[-1:]
-        if newest is not None:
-            recent = [each for each in written if (each.job, each.number) >= newest] or recent
-        for each in found:
-            if each not in needed and each not in recent:
-                discard(each.path)
+        for each in find_superseded(self.committed(), reported, newest):
+            discard(each.path)
 
     def sweep(self, *, up_to: float = math.inf) -> None:
         """Remove the unfinished checkpoints of jobs that died.
@@ -172,14 +180,19 @@ class TrialFolder:
             up_to: the last job that died; later ones may be writing now.
         """
         for folder in self._checkpoints.glob(f"{WRITING}*"):
-            found = _NAME.fullmatch(folder.name.removeprefix(WRITING))
+            found = NAME.fullmatch(folder.name.removeprefix(WRITING))
             if found is None or int(found["job"]) <= up_to:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def evict(self) -> None:
-        """Remove all checkpoints, and the folders if they are empty then."""
+    def evict(self, *, since: int = 0) -> None:
+        """Remove checkpoints, and the folders if they are empty then.
+
+        Args:
+            since: the first job whose checkpoints are removed.
+        """
         for checkpoint in self.committed():
-            discard(checkpoint.path)
+            if checkpoint.job >= since:
+                discard(checkpoint.path)
         self.sweep()
         with suppress(OSError):  # there are other files in it, or it was removed meanwhile
             self._checkpoints.rmdir()
@@ -213,8 +226,3 @@ def discard(folder: Path) -> None:
     except FileNotFoundError:
         return
     shutil.rmtree(removed, ignore_errors=True)
-
-
-def resource_text(resource: float) -> str:
-    """A resource as part of a name: 9, not 9.0."""
-    return str(int(resource)) if float(resource).is_integer() else repr(float(resource))

@@ -265,6 +265,31 @@ class StoreConformance:
         self.checkpoints.prune(reported=3)
         assert 100_000 <= self.checkpoints.size() <= 110_000
 
+    def test_evicting_since_a_job_spares_earlier_ones(self) -> None:
+        """Those of jobs that a tuner has never started are of another course of the study."""
+        for job in (1, 2, 3):
+            self._save(job, job=job)
+        self.checkpoints.evict(since=2)
+        assert self._found() == [(1, 1)]
+        self.checkpoints.evict(since=2)
+        assert self._text_at(9) == "x"
+
+    def test_local_copies_can_be_fetched_again(self) -> None:
+        """After they were released, when the job has left."""
+        self._save(1)
+        first = self._text_at(1)
+        self.checkpoints.release()
+        assert first == self._text_at(1) == "x"
+        self.checkpoints.release()
+
+    def test_a_check_leaves_nothing(self) -> None:
+        """Where nothing is wrong it is silent."""
+        self.store.check()
+        assert list(self.store.places()) == []
+        self._save(1)
+        self.store.check()
+        assert (list(self.store.places()), self._found()) == ([PLACE], [(1, 0)])
+
     # -- places --------------------------------------------------------------------------------
 
     def test_places_are_those_that_hold_anything(self) -> None:
