@@ -1,5 +1,6 @@
 """The public API as a typed program uses it; checked by mypy, never run."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ elsewhere: rw.TuningResult = rw.resume("digits.db", train, backend=rw.Threads(2)
 resumed: rw.TuningResult = rw.resume("digits.db", train, workers=2, show="lines")
 loaded: rw.TuningResult = rw.load("digits.db")
 winner: rw.BestTrial = loaded.best
-where: Path | None = winner.checkpoint
+where: os.PathLike[str] | None = winner.checkpoint
 first: float | None = loaded.leaderboard(3)[0].value
 points: list[tuple[float, float]] = loaded.curve(winner.trial)
 ratio: float = loaded.saved_versus("asha").ratio

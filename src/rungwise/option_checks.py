@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rungwise.backends.base import BackendRecipe
-from rungwise.checkpoints import parse_bytes
+from rungwise.checkpoints import check_address, is_address, parse_bytes
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import MISSING, InvalidArgumentError
@@ -99,7 +99,11 @@ def check_folder(name: str, value: Any) -> str:
         folder = ""
     if not isinstance(folder, str) or not folder:
         raise InvalidArgumentError(name, value, "it must be the name of a folder")
-    if "://" in folder:
-        rule = "it must be a folder, on a disk that all workers share: URLs are not supported yet"
-        raise InvalidArgumentError(name, value, rule)
     return folder
+
+
+def check_folder_or_address(name: str, value: Any) -> str:
+    """The name of a folder, or an address such as ``s3://bucket/path``."""
+    if is_address(value):
+        return check_address(name, value)
+    return check_folder(name, value)

@@ -15,7 +15,13 @@ from typing import Any, Literal, Protocol
 
 from rungwise.checkpoints import CheckpointStore, means_full_disk, measure_folder
 from rungwise.core.events import FURTHEST
-from rungwise.errors import InvalidArgumentError, NotFiniteError, ShareError, SilentTrialError
+from rungwise.errors import (
+    InvalidArgumentError,
+    NotFiniteError,
+    ShareError,
+    SilentTrialError,
+    StoreUnavailableError,
+)
 from rungwise.sharing import JobLeftError, ShareClient, ShareServer
 
 Phase = Literal["tune", "retrain"]
@@ -209,8 +215,9 @@ class Run:
         """A fresh folder to save the model to.
 
         The checkpoint counts once the block has ended without an exception, whole or not at all.
-        When the disk is full it is dropped with a notice and training continues: the next job of
-        the trial then starts at the checkpoint before.
+        When the disk is full, or a storage behind an address cannot be reached for half a minute,
+        it is dropped with a notice and training continues: the next job of the trial then starts
+        at the checkpoint before.
 
         Args:
             resource: how much has been trained in all.
@@ -224,10 +231,12 @@ class Run:
                 yield folder
                 size = measure_folder(folder)
         except BaseException as error:
-            if not means_full_disk(error, self.folder):
+            away = isinstance(error, StoreUnavailableError)
+            if not away and not means_full_disk(error, self.folder):
                 raise
+            why = "the checkpoints cannot be reached" if away else "the disk is full"
             self._channel.notice(
-                f"trial {self.trial}: the disk is full: the checkpoint at {resource:g} was not "
+                f"trial {self.trial}: {why}: the checkpoint at {resource:g} was not "
                 f"saved ({type(error).__name__}: {error}); training continues"
             )
             if not begun:  # the block still runs, and needs a folder to write to
@@ -278,10 +287,13 @@ class Run:
         Args:
             unwound: whether it left before its end, so that they may still be training.
         """
-        if self._server is not None and os.getpid() == self._process:
+        if os.getpid() != self._process:  # a child of it, which has returned from the function
+            return
+        if self._server is not None:
             self._server.close(end_children=unwound)
             with self._turn:  # the answer to a report that is under way belongs to this job
                 self._server = None
+        self._checkpoints.release()
 
     def _relay(self, request: list[Any]) -> bool | None:
         """Do what a child process asks for."""

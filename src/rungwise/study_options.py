@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 from rungwise.backend_options import SHORT_FORMS, choose_backend, read_backend, set_fields
 from rungwise.backends.local import Local
-from rungwise.checkpoints import CheckpointStore, FolderStore
+from rungwise.checkpoints import CheckpointStore, FolderStore, FsspecStore, is_address
 from rungwise.core.limits import Finish
 from rungwise.errors import InvalidArgumentError, Words
 from rungwise.option_checks import (
     check_backend,
     check_configurations,
     check_display,
-    check_folder,
+    check_folder_or_address,
     check_goal,
     check_metric,
     check_quota,
@@ -262,9 +262,10 @@ class RunOptions:
     )
     checkpoints: str | None = option(
         None,
-        text="folder where checkpoints are kept; beside the study file by default.",
-        check=check_folder,
-        metavar="FOLDER",
+        text="folder where checkpoints are kept, or an address such as s3://bucket/path (extra "
+        "fsspec); beside the study file by default.",
+        check=check_folder_or_address,
+        metavar="PLACE",
     )
     keep: int | Literal["all"] = option(
         3,
@@ -290,7 +291,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         # Clean values are plain ones, whatever kind they are given as: the study file holds JSON.
         check_options(self)
-        if self.checkpoints is not None:  # workers, or a study that is resumed, may be elsewhere
+        if self.checkpoints is not None and not is_address(self.checkpoints):
+            # Workers, or a study that is resumed, may be elsewhere.
             set_frozen(self, checkpoints=str(Path(self.checkpoints).absolute()))
         if self.backend is None:
             set_frozen(self, backend=Local())
@@ -298,6 +300,8 @@ class RunOptions:
     def store_beside(self, study: Path) -> CheckpointStore:
         """Where the checkpoints of a study file are kept."""
         folder = study_folder(study)
+        if self.checkpoints is not None and is_address(self.checkpoints):
+            return FsspecStore(f"{self.checkpoints}/{folder.name}")
         if self.checkpoints is not None:  # shared with other studies, perhaps
             folder = Path(self.checkpoints, folder.name)
         return FolderStore(str(folder), durable=self.durability == "full")

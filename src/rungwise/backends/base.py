@@ -131,10 +131,12 @@ class PreparedBackend:
     Attributes:
         workers: how many jobs may run at a time, at most.
         open: starts it.
+        within_process: whether jobs run in the process of the tuner, and see its memory.
     """
 
     workers: int
     open: Callable[[Workplace], Backend]
+    within_process: bool = False
 
 
 @runtime_checkable

@@ -39,7 +39,9 @@ class Threads:
     def prepare(self, train: Any) -> PreparedBackend:
         check_function(train)
         workers = cores() if self.workers == "auto" else self.workers
-        return PreparedBackend(workers, lambda place: ThreadBackend(train, workers, place))
+        return PreparedBackend(
+            workers, lambda place: ThreadBackend(train, workers, place), within_process=True
+        )
 
     def single(self) -> Threads:
         return Threads(1)

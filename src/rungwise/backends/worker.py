@@ -6,7 +6,7 @@ after each report ``true`` (train on) or ``false`` (enough), and ``{"leave": job
 be unwound in the middle. It sends ``["ready"]`` or ``["unfit", reason, trace]``, and with the
 number of the job ``["started", job]``, ``["report", job, resource, value, metrics]``,
 ``["saved", job, resource, bytes]``, ``["notice", job, text]``, ``["ended", job]``,
-``["failed", job, reason, trace]``. When the tuner is gone the worker ends.
+``["failed", job, reason, trace, fault]``. When the tuner is gone the worker ends.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Protocol, TextIO
 
-from rungwise.backends.messages import Crashed, Ended
+from rungwise.backends.messages import Crashed, Ended, Fault
 from rungwise.checkpoints import CheckpointStore, store_from_json
+from rungwise.errors import StoreUnavailableError
 from rungwise.run import Assignment, Channel, Run, Unwound
 
 Train = Callable[[dict[str, Any], Run], Any]
@@ -286,7 +287,8 @@ def main(address: str, token: str, number: int) -> None:
         channel.open = False
         _flush()
         if isinstance(outcome, Crashed):
-            connection.send("failed", outcome.job, outcome.reason, outcome.trace)
+            parts = (outcome.reason, outcome.trace, outcome.fault)
+            connection.send("failed", outcome.job, *parts)
         else:
             connection.send("ended", outcome.job)
 
@@ -385,9 +387,10 @@ def serve(
         unwinder.job = None
         trace = "".join(traceback.format_exception(error))
         reason = describe(error)
+        fault: Fault = "worker" if isinstance(error, StoreUnavailableError) else "trial"
         del error
         gc.collect()  # what the traceback kept alive, models on a GPU for example
-        return Crashed(job, reason, trace)
+        return Crashed(job, reason, trace, fault=fault)
     finally:
         unwinder.job = None
         if run is not None:
@@ -406,7 +409,7 @@ def describe(error: BaseException) -> str:
 
 def _end_child(message: tuple[Any, ...]) -> None:
     """End a process that training has forked, when it leaves the function; say if that failed."""
-    trace = message[-1] if message[0] == "failed" else ""
+    trace = message[3] if message[0] == "failed" else ""
     if trace and sys.stderr is not None:
         with suppress(OSError, ValueError):
             sys.stderr.write(str(trace))

@@ -5,6 +5,7 @@ from rungwise.checkpoints.base import (
     Checkpoint,
     CheckpointStore,
     KnownStore,
+    RemoteCheckpoint,
     TrialCheckpoints,
     resource_text,
 )
@@ -17,6 +18,7 @@ __all__ = [
     "CheckpointStore",
     "FolderStore",
     "FsspecStore",
+    "RemoteCheckpoint",
     "TrialCheckpoints",
     "TrialFolder",
     "TrialObjects",

@@ -8,8 +8,9 @@ another worker resumes the trial.
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,34 @@ class Checkpoint:
     path: Path
 
 
+class RemoteCheckpoint:
+    """A checkpoint that is somewhere else; it is copied to this machine when its path is asked for.
+
+    Use it like the path of a folder: ``checkpoint / "model.pt"``, ``os.fspath(checkpoint)``. As
+    text it is its address. The copy is removed when the process ends.
+
+    Args:
+        address: where it is, for people.
+        fetch: copies it.
+    """
+
+    def __init__(self, address: str, fetch: Callable[[], Path]) -> None:
+        self.address = address
+        self._fetch = fetch
+
+    def __fspath__(self) -> str:
+        return str(self._fetch())
+
+    def __truediv__(self, name: str | os.PathLike[str]) -> Path:
+        return self._fetch() / name
+
+    def __str__(self) -> str:
+        return self.address
+
+    def __repr__(self) -> str:
+        return f"<checkpoint {self.address}>"
+
+
 class TrialCheckpoints(Protocol):
     """The checkpoints of one trial (or of one retraining)."""
 
@@ -60,6 +89,10 @@ class TrialCheckpoints(Protocol):
 
     def fetch(self, checkpoint: Checkpoint) -> Path:
         """A local folder with the contents of a checkpoint."""
+        ...
+
+    def locate(self, *, at_most: float) -> Path | RemoteCheckpoint | None:
+        """What :meth:`latest` finds, for readers of results: nothing is copied before its use."""
         ...
 
     def release(self) -> None:
@@ -95,6 +128,11 @@ class TrialCheckpoints(Protocol):
 @runtime_checkable
 class CheckpointStore(Protocol):
     """Where the checkpoints of a study are kept: a value that can be sent to every worker."""
+
+    @property
+    def within_process(self) -> bool:
+        """Whether it is in the memory of a process, where other processes cannot see it."""
+        ...
 
     def trial(self, place: str) -> TrialCheckpoints:
         """The checkpoints of a place, for example ``"trial-00007"``."""

@@ -54,6 +54,11 @@ class FolderStore:
     def __str__(self) -> str:
         return self.path
 
+    @property
+    def within_process(self) -> bool:
+        """A folder is on a disk."""
+        return False
+
     def trial(self, place: str) -> TrialFolder:
         """The folder of one place."""
         return TrialFolder(Path(self.path, place), durable=self.durable)
@@ -131,6 +136,11 @@ class TrialFolder:
 
     def release(self) -> None:
         """There are no copies."""
+
+    def locate(self, *, at_most: float) -> Path | None:
+        """The folder of the last checkpoint at or below a resource."""
+        found = self.latest(at_most=at_most)
+        return None if found is None else found.path
 
     def size(self) -> int:
         """How many bytes its checkpoints take."""

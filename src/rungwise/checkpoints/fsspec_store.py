@@ -25,14 +25,20 @@ import secrets
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rungwise.checkpoints.addresses import open_address
-from rungwise.checkpoints.base import Checkpoint, find_superseded, make_name, parse_name
+from rungwise.checkpoints.base import (
+    Checkpoint,
+    RemoteCheckpoint,
+    find_superseded,
+    make_name,
+    parse_name,
+)
 from rungwise.checkpoints.scratch import find_folder, make_scratch
 from rungwise.errors import StoreUnavailableError
 
@@ -46,6 +52,9 @@ LASTING = (FileNotFoundError, PermissionError, NotImplementedError, TypeError, I
 
 Objects = dict[str, int]
 """Names of objects below a place, with their sizes."""
+
+_copies: dict[tuple[int, str], Path] = {}
+"""The local copies of checkpoints, by process (a fork has none) and address."""
 
 _T = TypeVar("_T")
 
@@ -91,6 +100,14 @@ class FsspecStore:
         if found != said:
             raise StoreUnavailableError(self.address, "what was written is not what is read")
 
+    def find_problem(self) -> str | None:
+        """Why nothing can be written to it now."""
+        try:
+            self.check()
+        except StoreUnavailableError as error:
+            return str(error)
+        return None
+
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""
         return {"type": "FsspecStore", "address": self.address}
@@ -110,7 +127,6 @@ class TrialObjects:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self._copies: dict[Path, Path] = {}
 
     @property
     def folder(self) -> Path:
@@ -137,21 +153,40 @@ class TrialObjects:
 
     def fetch(self, checkpoint: Checkpoint) -> Path:
         """A local copy; there is one per process, until :meth:`release`."""
-        if checkpoint.path not in self._copies:
+        address = f"{self.address}/{checkpoint.path}"
+        found = _copies.get((os.getpid(), address))
+        if found is None or not found.is_dir():
             sizes = self._read_manifest(checkpoint)
-            place = make_scratch()
+            found = make_scratch()
             try:
-                self._download(checkpoint, sizes, place)
+                self._download(checkpoint, sizes, found)
             except BaseException:
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(found, ignore_errors=True)
                 raise
-            self._copies[checkpoint.path] = place
-        return self._copies[checkpoint.path]
+            _copies[os.getpid(), address] = found
+        return found
+
+    def locate(self, *, at_most: float) -> RemoteCheckpoint | None:
+        """The last checkpoint at or below a resource; where all are, if the storage is away."""
+
+        def fetch() -> Path:
+            found = self.latest(at_most=at_most)
+            if found is None:
+                raise StoreUnavailableError(self.address, "the checkpoint is gone")
+            return self.fetch(found)
+
+        try:
+            objects = _list_objects(self.address, waits=())
+        except StoreUnavailableError:
+            return RemoteCheckpoint(self.address, fetch)
+        found = [each for each in _find_committed(objects) if each.resource <= at_most]
+        return RemoteCheckpoint(f"{self.address}/{found[-1].path}", fetch) if found else None
 
     def release(self) -> None:
         """Remove the local copies."""
-        while self._copies:
-            shutil.rmtree(self._copies.popitem()[1], ignore_errors=True)
+        for owner, address in list(_copies):
+            if owner == os.getpid() and address.startswith(f"{self.address}/"):
+                shutil.rmtree(_copies.pop((owner, address)), ignore_errors=True)
 
     def size(self) -> int:
         """How many bytes its objects take."""
@@ -253,7 +288,7 @@ class TrialObjects:
             files.rm(f"{root}/{prefix}", recursive=True)
 
 
-def _list_objects(address: str) -> Objects:
+def _list_objects(address: str, waits: Sequence[float] = WAITS) -> Objects:
     """All objects below an address, by their names from there."""
     files, root = open_address(address)
 
@@ -268,7 +303,7 @@ def _list_objects(address: str) -> Objects:
     start = len(root) + 1
     return {
         name[start:]: int(info.get("size") or 0)
-        for name, info in _persist(address, find).items()
+        for name, info in _persist(address, find, waits).items()
         if info.get("type") != "directory"
     }
 
@@ -304,9 +339,9 @@ def _commit(files: Any, name: str, manifest: bytes) -> None:
     Path(f"{name}.part").replace(name)
 
 
-def _persist(where: str, action: Callable[[], _T]) -> _T:
+def _persist(where: str, action: Callable[[], _T], waits: Sequence[float] = WAITS) -> _T:
     """Do something with the storage, several times if need be."""
-    for wait in (*WAITS, None):
+    for wait in (*waits, None):
         try:
             return action()
         except Exception as error:  # noqa: PERF203 - whatever the storage's library raises

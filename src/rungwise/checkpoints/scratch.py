@@ -6,6 +6,7 @@ process of the same user on that machine removes them.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import re
@@ -29,7 +30,15 @@ def make_scratch() -> Path:
         _remove_stale()
         _folders.clear()
         _folders[process] = Path(tempfile.mkdtemp(prefix=f"{_here()}{process}-"))
+        atexit.register(remove_scratch)
     return Path(tempfile.mkdtemp(dir=_folders[process]))
+
+
+def remove_scratch() -> None:
+    """Remove all folders of this process."""
+    found = _folders.pop(os.getpid(), None)
+    if found is not None:
+        shutil.rmtree(found, ignore_errors=True)
 
 
 def find_folder(address: str) -> Path:

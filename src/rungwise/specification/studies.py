@@ -14,7 +14,7 @@ from typing import Any
 
 from rungwise.backend_options import SHORT_FORMS
 from rungwise.errors import InvalidArgumentError, Words
-from rungwise.option_checks import check_folder
+from rungwise.option_checks import check_folder_or_address
 from rungwise.options import list_options
 from rungwise.scripts import Script, find_script
 from rungwise.space import Space
@@ -191,7 +191,7 @@ def _files(document: Document, folder: Path) -> list[str]:
 
 def _folder(document: Document, folder: Path) -> str:
     """A folder, in full; an address such as s3://… stays as it is."""
-    name = check_folder(document.label(), document.data)
+    name = check_folder_or_address(document.label(), document.data)
     return name if "://" in name else str(folder / name)
 
 

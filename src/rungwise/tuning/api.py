@@ -128,7 +128,8 @@ def tune(
         report_timeout: longest time between two reports of a job, in seconds.
         checkpoint_quota: the most disk space for checkpoints, in bytes or as "20GB"; beyond it the
             least promising paused trials lose theirs.
-        checkpoints: folder where checkpoints are kept; beside the study file by default.
+        checkpoints: folder where checkpoints are kept, or an address such as s3://bucket/path
+            (extra fsspec); beside the study file by default.
         keep: number of best trials that keep their checkpoints after the study, or "all".
         durability: "normal": reports survive the crash of any process; "full": also a power
             failure.
@@ -164,6 +165,7 @@ def tune(
     _check_checkpoints(options, study)
     prepared = options.backend.prepare(train)
     _check_finish(asked, prepared.workers)
+    _check_store(options, prepared)
     about = _about(train, metric, options, prepared, open_ended=open_ended, transfer=earlier)
     display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
@@ -228,6 +230,7 @@ def resume(
         if train is None:
             train = function_reference.find(about.train, str(study))
         prepared = chosen.backend.prepare(train)
+        _check_store(chosen, prepared)
         folded = fold_for_resuming(file.main, extend_by(more, shown(file.path)))
         if "max_resource" in more and about.open_ended:
             file.change_about(replace(about, open_ended=False))
@@ -351,6 +354,20 @@ def _check_checkpoints(options: RunOptions, study: Any) -> None:
     if options.checkpoints is not None and study is None:
         rule = "a study whose checkpoints are kept must be kept itself: give study='name.db'"
         raise InvalidArgumentError("checkpoints", options.checkpoints, rule)
+
+
+def _check_store(options: RunOptions, prepared: PreparedBackend) -> None:
+    """Where checkpoints are to go, before anything is written to the study file."""
+    if options.checkpoints is None:
+        return
+    store = options.store_beside(Path("study.db"))
+    if store.within_process and not prepared.within_process:
+        rule = (
+            "it is the memory of this process, which workers in other processes do not see: take "
+            "backend='threads', or another address"
+        )
+        raise InvalidArgumentError("checkpoints", options.checkpoints, rule)
+    store.check()
 
 
 def _check_finish(study: Study, workers: int) -> None:

@@ -15,6 +15,7 @@ from heapq import nsmallest
 
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.trials import State, Trial
+from rungwise.errors import StoreUnavailableError
 from rungwise.formatting import format_bytes
 
 TARGET_SHARE = 0.9
@@ -94,6 +95,8 @@ class CheckpointRetention:
         notice: called with what was evicted.
         keep: how many leaders lose theirs only after all others have.
         place: where a trial keeps its checkpoints.
+        jobs: how many jobs the study has had; what later ones have written is removed. A study that
+            is resumed from an older copy of its file gives their numbers to other jobs.
 
     Attributes:
         total: how many bytes they take, as far as is known.
@@ -108,6 +111,7 @@ class CheckpointRetention:
         notice: Callable[[str], None],
         keep: int = 0,
         place: Callable[[int], str] = trial_place,
+        jobs: int | None = None,
     ) -> None:
         self._store = store
         self._trials = trials
@@ -115,6 +119,7 @@ class CheckpointRetention:
         self._notice = notice
         self._keep = keep
         self._place = place
+        self._jobs = jobs
         self._pruner = Pruner(store)
         self._sizes: dict[int, int] = {}
         self._unpruned: set[int] = set()
@@ -125,12 +130,20 @@ class CheckpointRetention:
         for trial in trials:
             if place(trial.id) in places:
                 self._adopt(trial)
+        if jobs is not None and place is trial_place:
+            known = {place(trial.id) for trial in trials}
+            for unknown in sorted(places - known):
+                if unknown.startswith("trial-"):
+                    with suppress(OSError, StoreUnavailableError):
+                        store.trial(unknown).evict()
 
     def _adopt(self, trial: Trial) -> None:
         """Clean up and count what an earlier tuner left."""
         checkpoints = self._store.trial(self._place(trial.id))
         # Not in the thread: it must be done before any job of this tuner starts to write.
-        with suppress(OSError):
+        with suppress(OSError, StoreUnavailableError):
+            if self._jobs is not None:
+                checkpoints.evict(since=self._jobs)
             checkpoints.sweep()
             checkpoints.prune(reported=trial.resource)
         size = checkpoints.size()

@@ -91,8 +91,7 @@ class TuningResult(StudyResult):
             raise self._nothing_found()
         furthest = self.view.trial(found.trial).resource
         checkpoints = self._store.trial(trial_place(found.trial))
-        kept = checkpoints.latest(at_most=furthest)
-        return replace(found, checkpoint=None if kept is None else checkpoints.fetch(kept))
+        return replace(found, checkpoint=checkpoints.locate(at_most=furthest))
 
     @property
     def why(self) -> str:

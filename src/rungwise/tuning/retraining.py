@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rungwise.backends.base import BackendRecipe
-from rungwise.checkpoints import CheckpointStore, resource_text
+from rungwise.checkpoints import CheckpointStore, RemoteCheckpoint, resource_text
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested, Reported
 from rungwise.core.limits import Limits
@@ -54,7 +54,7 @@ class Retrained:
     metrics: Mapping[str, float] = field(default_factory=dict)
     curve: list[tuple[float, float]] = field(default_factory=list)
     seconds: float = 0.0
-    checkpoint: Path | None = None
+    checkpoint: Path | RemoteCheckpoint | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -211,7 +211,6 @@ def describe_retraining(trial: int, part: StudyPart, store: CheckpointStore) -> 
     until = part.study.scheduler.max_resource
     assert until is not None
     checkpoints = store.trial(retraining_place(trial, until))
-    kept = checkpoints.latest(at_most=last.resource)
     pairs = zip(furthest.resources, furthest.losses, strict=True)
     return Retrained(
         trial=trial,
@@ -221,7 +220,7 @@ def describe_retraining(trial: int, part: StudyPart, store: CheckpointStore) -> 
         metrics=dict(last.metrics),
         curve=[(resource, sign * loss) for resource, loss in pairs],
         seconds=seconds,
-        checkpoint=None if kept is None else checkpoints.fetch(kept),
+        checkpoint=checkpoints.locate(at_most=last.resource),
     )
 
 

@@ -143,6 +143,7 @@ class Tuner:
             notice=self._notice,
             keep=self._options.keep if self._options.keep != "all" else 0,
             place=self._assignments.place,
+            jobs=len(self.engine.jobs),
         )
         try:
             return self._run()

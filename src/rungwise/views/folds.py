@@ -15,6 +15,7 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
+from rungwise.checkpoints import RemoteCheckpoint
 from rungwise.core.codec import jsonable
 from rungwise.core.ladder import Ladder
 from rungwise.core.reading import ReadableStudy
@@ -65,7 +66,7 @@ class BestTrial:
     config: Mapping[str, Any]
     value: float
     resource: float
-    checkpoint: Path | None = None
+    checkpoint: Path | RemoteCheckpoint | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""
