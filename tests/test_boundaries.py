@@ -34,9 +34,7 @@ ALLOWED = {
     "ConfigSpace",
     # What models are made of, and how one says that it could not be fitted.
     "scipy",
-    "torch",
-    "botorch",
-    "gpytorch",
+    "threadpoolctl",
     # A sampler of Optuna is found by its name, and asked whether it takes a seed.
     "importlib",
     "inspect",
@@ -107,7 +105,7 @@ def test_import_is_light():
         assert f"'{heavy}'" not in out
 
 
-HEAVY = {"scipy", "vl_convert", "altair", "torch", "botorch", "optuna", "pandas", "ConfigSpace"}
+HEAVY = {"scipy", "vl_convert", "altair", "torch", "optuna", "pandas", "ConfigSpace"}
 """Slow to import, and not needed by every study."""
 
 SHOWN = {"typer", "rich", "yaml"}

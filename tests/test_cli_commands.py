@@ -11,7 +11,7 @@ from rungwise.cli.commands import COMMANDS, load_command
 
 LABORATORY = {"rungwise.lab", "rungwise.plots", "rungwise.benchmarks", "rungwise.simulation"}
 STUDIES_ONLY = {"rungwise.specification", "yaml"}
-HEAVY = {"scipy", "vl_convert", "altair", "torch", "botorch", "optuna", "pandas", "ConfigSpace"}
+HEAVY = {"scipy", "vl_convert", "altair", "torch", "optuna", "pandas", "ConfigSpace"}
 NO_COMMANDS = {f"rungwise.cli.{entry.place.partition(':')[0]}" for entry in COMMANDS.values()}
 
 

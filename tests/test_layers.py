@@ -37,7 +37,7 @@ LAYERS = [
 
 IN_FUNCTIONS = {
     ("display/__init__.py", "rungwise.display.live"): "rich is slow to import",
-    ("searchers/gp.py", "rungwise.searchers.gaussian"): "it needs the extra rungwise[bo]",
+    ("searchers/gp.py", "rungwise.searchers.gaussian"): "it brings in SciPy",
     ("specification/files.py", "rungwise.specification.yaml_loader"): "PyYAML is slow to import",
     ("tuning/retraining.py", "rungwise.display.quiet"): "a study that is read starts no tuner",
     ("tuning/retraining.py", "rungwise.tuning.tuner"): "a study that is read starts no tuner",

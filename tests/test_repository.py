@@ -116,7 +116,7 @@ def bare(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["plots", "bo", "configspace", "optuna", "pandas", "parquet", "demo", "recording"]
+    "name", ["plots", "configspace", "optuna", "pandas", "parquet", "demo", "recording"]
 )
 def test_a_test_without_its_extra_is_skipped_by_the_name_of_it(bare, name):
     assert name in extras.project()["optional-dependencies"]

@@ -120,7 +120,7 @@ def test_nsga_breeds_from_the_good_ones():
 @pytest.mark.parametrize("make_space", SPACES)
 def test_every_sampler_stays_in_the_space(name, make_space):
     if name in ("gp", "cmaes"):
-        needs({"gp": "bo", "cmaes": "cmaes"}[name])
+        needs({"gp": "torch", "cmaes": "cmaes"}[name])
     space = make_space()
     options = {"n_startup_trials": 4} if name == "gp" else {}
     with warnings.catch_warnings():

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from extras import needing, needs
+from extras import needing
+from scipy.linalg import LinAlgError
 
 import rungwise as rw
 from rungwise.core.proposals import is_repeatable, is_slow
@@ -21,6 +22,7 @@ from rungwise.searchers import (
     RandomSearcher,
     Sobol,
     candidates,
+    gaussian,
     gp,
     kde,
     model_warnings,
@@ -46,10 +48,6 @@ LINE = Space.parse({"x": Float(0.0, 1.0)})
 PLANE = Space.parse({"x": Float(0.0, 1.0), "y": Float(1e-4, 1.0, log=True)})
 
 
-def bo():
-    needs("bo")
-
-
 class TestSobol(SearcherConformance):
     import_path = "rungwise.searchers:Sobol"
 
@@ -71,10 +69,6 @@ def small_gp():
 class TestGP(SearcherConformance):
     import_path = "test_searchers:small_gp"
     looks = 14  # ten of a model
-
-    @pytest.fixture(autouse=True)
-    def _needs_botorch(self):
-        bo()
 
     @pytest.fixture(autouse=True, scope="class")
     @staticmethod
@@ -218,7 +212,6 @@ def bowl(config):
 @pytest.mark.no_cover
 @pytest.mark.parametrize("make", [KDE, lambda: GP(candidates=200)], ids=["KDE", "GP"])
 def test_models_find_a_bowl_faster_than_chance(make):
-    bo()
     searched = np.array([study_of(make(), PLANE, bowl, 40, seed) for seed in range(5)])
     chance = np.array([study_of(RandomSearcher(), PLANE, bowl, 40, seed) for seed in range(5)])
     assert searched[:, 20:].mean() < 0.6 * chance[:, 20:].mean()
@@ -227,7 +220,6 @@ def test_models_find_a_bowl_faster_than_chance(make):
 
 
 def test_a_gp_does_not_propose_what_is_under_way():
-    bo()
     history = ListHistory(PLANE)
     rng = np.random.default_rng(1)
     for _ in range(15):
@@ -244,7 +236,6 @@ def test_a_gp_does_not_propose_what_is_under_way():
 
 def test_a_gp_learns_from_the_highest_level_with_enough_reports():
     """Early losses point left, late ones right: with enough late ones it goes right."""
-    bo()
 
     def lateness(count):
         history = ListHistory(LINE)
@@ -263,8 +254,6 @@ def test_a_gp_learns_from_the_highest_level_with_enough_reports():
 
 
 def test_a_gp_does_not_aim_where_only_failures_were_heading_for():
-    bo()
-
     class Levels(ListHistory):
         levels = (1.0, 3.0)
 
@@ -278,7 +267,6 @@ def test_a_gp_does_not_aim_where_only_failures_were_heading_for():
 
 def test_a_gp_may_aim_at_the_ceiling_where_few_have_been():
     """Early losses point left; the six that came to the ceiling, too few for a rung, right."""
-    bo()
     history = ListHistory(LINE)
     for number, x in enumerate(np.linspace(0.02, 0.98, 24)):
         late = (0.6 - 0.55 * x,) if number % 4 == 3 else ()
@@ -295,8 +283,6 @@ def test_a_gp_may_aim_at_the_ceiling_where_few_have_been():
 
 
 def test_a_gp_may_learn_from_reports_between_the_rungs():
-    bo()
-
     class Levels(ListHistory):
         levels = (1.0, 3.0)
 
@@ -313,7 +299,6 @@ def test_a_gp_may_learn_from_reports_between_the_rungs():
 
 
 def test_failed_trials_and_nan_keep_a_gp_away():
-    bo()
     history = ListHistory(LINE)
     for x in np.linspace(0.01, 0.99, 20):
         bad = x < 0.5
@@ -328,7 +313,6 @@ def test_failed_trials_and_nan_keep_a_gp_away():
     "make", [lambda: KDE(random=0.0), lambda: GP(startup=8)], ids=["KDE", "GP"]
 )
 def test_who_looks_good_and_then_fails_is_kept_away_from(make):
-    bo()
     history = ListHistory(LINE)
     for x in np.linspace(0.01, 0.99, 24):
         better = bool(x < 0.5)  # half of the range: the best losses, and no trial that gets through
@@ -341,7 +325,6 @@ def test_who_looks_good_and_then_fails_is_kept_away_from(make):
 @pytest.mark.parametrize("make", [lambda: KDE(random=0.0), GP], ids=["KDE", "GP"])
 def test_workers_get_no_near_copies(make):
     """Even where a model is sure of its optimum."""
-    bo()
     space = rw.Space.parse({"a": rw.Float(0.0, 1.0), "b": rw.Int(1, 1000, log=True)})
     history, rng = ListHistory(space), np.random.default_rng(0)
     for _ in range(40):
@@ -452,11 +435,10 @@ def test_who_was_left_behind_is_bad_for_a_kde():
 
 
 def test_a_failed_fit_is_told_and_the_proposal_is_random(monkeypatch):
-    gaussian = needs("bo", "rungwise.searchers.gaussian")
     times = iter(range(1, 100))
 
     def broken(*_):
-        raise RuntimeError(f"not positive definite, order {next(times)}")
+        raise LinAlgError(f"not positive definite, order {next(times)}")
 
     monkeypatch.setattr(model_warnings, "_warned", set())
     monkeypatch.setattr(gaussian.Gaussian, "fit", broken)
@@ -469,25 +451,10 @@ def test_a_failed_fit_is_told_and_the_proposal_is_random(monkeypatch):
     assert config == RandomSearcher().propose(LINE, history, np.random.default_rng(3))
 
 
-def test_without_botorch_the_extra_is_named():
-    code = (
-        "import sys; sys.modules['botorch'] = None\n"
-        "import numpy as np, rungwise as rw\n"
-        "from rungwise.testing.searchers import ListHistory\n"
-        "space = rw.Space.parse({'x': rw.Float(0.0, 1.0)})\n"
-        "history = ListHistory(space)\n"
-        "for x in range(12): history.add({'x': x / 12}, float(x))\n"
-        "try: rw.searchers.GP().propose(space, history, np.random.default_rng(0))\n"
-        "except rw.MissingExtraError as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "rungwise[bo]" in done.stdout
-
-
 def test_a_model_is_not_loaded_before_it_is_asked():
     code = (
         "import sys, rungwise.searchers as s\n"
-        "s.GP(); print([name for name in ('torch', 'botorch', 'scipy') if name in sys.modules])"
+        "s.GP(); print([name for name in ('torch', 'scipy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -699,7 +666,7 @@ def test_only_libraries_are_silent_while_they_work():
     with silence_libraries():
         with pytest.warns(UserWarning, match="mine"):
             warnings.warn("mine", stacklevel=1)
-        warnings.warn_explicit("theirs", UserWarning, "x.py", 1, module="botorch.fit")
+        warnings.warn_explicit("theirs", UserWarning, "x.py", 1, module="optuna.samplers")
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def reproduce(
 
     bo: searchers instead of random sampling, and Optuna (the paper's table 3).
 
-    It needs the extras bo and optuna and tens of minutes, so it is not part of all.
+    It takes tens of minutes, and the extra optuna for some rows, so it is not part of all.
 
     frontier: every method against ASHA with fewer trials, at equal resource. It is run alone.
     """

@@ -1,105 +1,172 @@
-"""A Gaussian process: hyperparameters fitted with BoTorch, predictions with plain algebra."""
+"""A Gaussian process: hyperparameters fitted with analytic gradients, predictions by plain algebra.
+
+The kernel is Matérn 5/2 with a length scale for each column, on scores that are about standard
+normal, so its variance is 1. The priors are those of Hvarfner et al. (2024): length scales grow
+with the square root of the dimension, so that many columns do not make all points far apart.
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+import math
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg.lapack import dpotri
+from scipy.optimize import minimize
+from threadpoolctl import ThreadpoolController
 
-from rungwise.errors import MissingExtraError
-from rungwise.searchers.model_warnings import silence_libraries
 from rungwise.searchers.observations import Floats
 
-try:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they warn about each other
-        import torch
-        from botorch.exceptions.errors import ModelFittingError
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import SingleTaskGP
-        from botorch.models.utils.gpytorch_modules import get_covar_module_with_dim_scaled_prior
-        from gpytorch.mlls import ExactMarginalLogLikelihood
-except ImportError:
-    raise MissingExtraError("the searcher GP", "bo") from None
-
-FAILURES = (ModelFittingError, RuntimeError, ValueError, ArithmeticError)
-"""What the libraries raise on numerical problems; torch's own errors are RuntimeErrors."""
+FAILURES = (LinAlgError, ValueError, ArithmeticError)
+"""What NumPy and SciPy raise on numerical problems."""
 
 STEPS = 30
 """How many steps of L-BFGS a fit may take; more steps change the proposals little."""
 
+JITTER = 1e-8
+"""Is added to the variance of an observation, so that equal points do no harm."""
 
-@contextmanager
-def use_one_thread() -> Iterator[None]:
+SCALE_PRIOR = (math.sqrt(2), math.sqrt(3))
+"""Mean (at one column) and standard deviation of the logarithm of a length scale."""
+
+NOISE_PRIOR = (-4.0, 1.0)
+"""Mean and standard deviation of the logarithm of the variance of an observation."""
+
+LOG_SCALES = (math.log(0.025), 6.0)
+LOG_NOISE = (math.log(1e-4), 2.0)
+MEANS = (-3.0, 3.0)
+"""Where hyperparameters are searched."""
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The BLAS libraries of the process; to find them takes some milliseconds."""
+    return ThreadpoolController()
+
+
+def use_one_thread() -> AbstractContextManager[Any]:
     """Small matrices are slower on many threads, above all while workers train at the same time."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    limits: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limits
 
 
+@dataclass(frozen=True, slots=True)
 class Gaussian:
     """A Gaussian process with fixed hyperparameters.
 
     Args:
-        kernel: gives the covariance of two sets of points.
+        scales: the length scale of each column.
         noise: the variance of an observation.
-        constant: the mean far from all data.
+        mean: the mean far from all data.
     """
 
-    def __init__(self, kernel: Any, noise: float, constant: float) -> None:
-        self._kernel, self._noise, self._constant = kernel, noise, constant
-        self._inputs: Any = None
-        self._factor: Any = None
-        self._weights: Any = None
+    scales: Floats
+    noise: float
+    mean: float
 
     @classmethod
     def fit(cls, inputs: Floats, scores: Floats) -> Gaussian:
-        """The most likely hyperparameters, under BoTorch's priors (Matérn 5/2, one scale each)."""
-        x = torch.as_tensor(inputs, dtype=torch.float64)
-        y = torch.as_tensor(scores, dtype=torch.float64).unsqueeze(-1)
-        covariance = get_covar_module_with_dim_scaled_prior(
-            ard_num_dims=x.shape[-1], use_rbf_kernel=False
+        """The most likely hyperparameters under the priors."""
+        width = inputs.shape[1]
+        likelihood = _Likelihood(inputs, scores)
+        # From the modes of the priors.
+        scale, noise = (
+            centre - spread**2
+            for centre, spread in ((likelihood.centre, SCALE_PRIOR[1]), NOISE_PRIOR)
         )
-        with silence_libraries():
-            # A warning that the steps were not enough to converge is expected; other warnings of
-            # the libraries do not concern the user.
-            model = SingleTaskGP(x, y, covar_module=covariance, outcome_transform=None)
-            likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
-            fit_gpytorch_mll(
-                likelihood, optimizer_kwargs={"options": {"maxiter": STEPS}}, max_attempts=1
-            )
-        model.eval()
-        noise = float(model.likelihood.noise.detach())
-        return cls(model.covar_module, noise, float(model.mean_module.constant.detach()))
+        start = np.append(np.full(width, scale), [noise, 0.0])
+        found = minimize(
+            likelihood, start, jac=True, method="L-BFGS-B",
+            bounds=[*[LOG_SCALES] * width, LOG_NOISE, MEANS], options={"maxiter": STEPS},
+        )  # fmt: skip
+        return cls(np.exp(found.x[:width]), math.exp(found.x[width]), float(found.x[width + 1]))
 
-    def condition_on(self, inputs: Floats, scores: Floats) -> Gaussian:
-        """The same process, given these observations."""
-        process = Gaussian(self._kernel, self._noise, self._constant)
-        x = torch.as_tensor(inputs, dtype=torch.float64)
-        y = torch.as_tensor(scores, dtype=torch.float64) - self._constant
-        with torch.no_grad():
-            covariance = self._covariance(x, x)
-            covariance.diagonal().add_(self._noise + 1e-8)
-            process._inputs = x
-            process._factor = torch.linalg.cholesky(covariance)
-            process._weights = torch.cholesky_solve(y.unsqueeze(-1), process._factor).squeeze(-1)
-        return process
+    def condition_on(self, inputs: Floats, scores: Floats) -> Conditioned:
+        """The process, given these observations."""
+        return Conditioned(self, inputs, scores)
+
+    def covariance(self, a: Floats, b: Floats) -> Floats:
+        """The covariance of each point of a with each point of b."""
+        left, right = a / self.scales, b / self.scales
+        squares = (left * left).sum(axis=1)[:, None] + (right * right).sum(axis=1)
+        return _matern(np.sqrt(5 * np.maximum(squares - 2 * left @ right.T, 0.0)))
+
+
+class Conditioned:
+    """A Gaussian process, given observations."""
+
+    def __init__(self, process: Gaussian, inputs: Floats, scores: Floats) -> None:
+        self._process = process
+        self._inputs = inputs
+        covariance = process.covariance(inputs, inputs)
+        covariance[np.diag_indices_from(covariance)] += process.noise + JITTER
+        self._factor = cholesky(covariance, lower=True, check_finite=False)
+        self._weights = cho_solve((self._factor, True), scores - process.mean, check_finite=False)
 
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the process itself (without noise) at these points."""
-        x = torch.as_tensor(inputs, dtype=torch.float64)
-        with torch.no_grad():
-            between = self._covariance(x, self._inputs)
-            mean = self._constant + between @ self._weights
-            solved = torch.linalg.solve_triangular(self._factor, between.T, upper=False)
-            variance = self._kernel(x, diag=True) - solved.square().sum(0)
-            return np.asarray(mean), np.asarray(variance.clamp_min(1e-12).sqrt())
+        between = self._process.covariance(inputs, self._inputs)
+        mean = self._process.mean + between @ self._weights
+        solved = solve_triangular(self._factor, between.T, lower=True, check_finite=False)
+        variance = 1.0 - np.square(solved).sum(axis=0)
+        return mean, np.sqrt(np.maximum(variance, 1e-12))
 
-    def _covariance(self, a: Any, b: Any) -> Any:
-        return self._kernel(a, b).to_dense()
+
+class _Likelihood:
+    """−log(likelihood × priors) and its gradient.
+
+    The hyperparameters are the logarithms of the length scales, of the noise, and the mean. The
+    priors are densities of the scales and the noise themselves, as in BoTorch.
+
+    Reference:
+        Rasmussen and Williams (2006), Gaussian processes for machine learning, section 5.4.1.
+    """
+
+    def __init__(self, inputs: Floats, scores: Floats) -> None:
+        self._scores = scores
+        count, self._width = inputs.shape
+        # [column, pair of points]: the squared differences, which do not change during a fit.
+        columns = inputs.T
+        self._squares = np.square(columns[:, :, None] - columns[:, None, :]).reshape(
+            self._width, count * count
+        )
+        self.centre = SCALE_PRIOR[0] + 0.5 * math.log(self._width)
+
+    def __call__(self, at: Floats) -> tuple[float, Floats]:
+        """The value and the gradient at these hyperparameters."""
+        width, count = self._width, len(self._scores)
+        scales, noise, mean = at[:width], float(at[width]), float(at[width + 1])
+        inverse = np.exp(-2 * scales)
+        distances = np.sqrt(5 * np.einsum("d,dp->p", inverse, self._squares))
+        decay = np.exp(-distances)
+        covariance = ((1 + distances + distances * distances / 3) * decay).reshape(count, count)
+        covariance[np.diag_indices(count)] += math.exp(noise) + JITTER
+        factor = cholesky(covariance, lower=True, check_finite=False)
+        residuals = self._scores - mean
+        weights = cho_solve((factor, True), residuals, check_finite=False)
+        value = 0.5 * residuals @ weights + np.log(np.diag(factor)).sum()
+        lower = np.tril(dpotri(factor, lower=1)[0])
+        slopes = 0.5 * (lower + np.tril(lower, -1).T - np.outer(weights, weights))
+        gradient = np.empty(width + 2)
+        # dk/d(log scale) = 5/3 (1 + r) exp(−r) · (difference / scale)², with r = √5 · distance
+        pulls = slopes.ravel() * (1 + distances) * decay
+        gradient[:width] = np.einsum("dp,p->d", self._squares, pulls)
+        gradient[:width] *= 5 / 3 * inverse
+        gradient[width] = np.trace(slopes) * math.exp(noise)
+        gradient[width + 1] = -weights.sum()
+        away = (scales - self.centre) / SCALE_PRIOR[1]
+        loud = (noise - NOISE_PRIOR[0]) / NOISE_PRIOR[1]
+        value += 0.5 * (away @ away + loud * loud) + scales.sum() + noise
+        gradient[:width] += away / SCALE_PRIOR[1] + 1
+        gradient[width] += loud / NOISE_PRIOR[1] + 1
+        return float(value), gradient
+
+
+def _matern(distances: Floats) -> Floats:
+    """The Matérn kernel with ν = 5/2, of distances in length scales times √5."""
+    found: Floats = (1 + distances + distances * distances / 3) * np.exp(-distances)
+    return found

@@ -46,15 +46,12 @@ class GP:
         reports: ``"rungs"``: it learns from the reports at the rungs, where trials are compared;
             ``"all"``: from every report; then ``points`` should be much larger.
 
-    Needs the extra ``rungwise[bo]``.
-
     Reference:
         Klein et al. (2020), Model-based asynchronous hyperparameter and neural architecture
         search (MOBSTER).
     """
 
     slow: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("botorch", "gpytorch", "torch", "bo")
 
     startup: int = 10
     fit_points: int = 100
@@ -84,7 +81,7 @@ class GP:
         pool = select_new(space, history, [space.sample(rng) for _ in range(self.candidates)])
         if not pool:
             return at_random  # a finite space is nearly used up
-        from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in torch
+        from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in SciPy
 
         with gaussian.use_one_thread():
             return self._choose(space, history, seen, pool, rng) or at_random
@@ -98,7 +95,7 @@ class GP:
         rng: np.random.Generator,
     ) -> dict[str, Any] | None:
         """The best candidate of the model; None, with a warning, if no model can be fitted."""
-        from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in torch
+        from rungwise.searchers import gaussian  # noqa: PLC0415 - it brings in SciPy
 
         try:
             enough = self.startup if self.aim == "rung" else 0
@@ -127,7 +124,7 @@ class _Model:
     def __init__(
         self, space: Space, history: History, seen: Observations, *, fit_points: int, enough: int
     ) -> None:
-        from rungwise.searchers.gaussian import Gaussian  # noqa: PLC0415 - it brings in torch
+        from rungwise.searchers.gaussian import Gaussian  # noqa: PLC0415 - it brings in SciPy
 
         self._space = space
         self._features = Features(space)
@@ -144,14 +141,14 @@ class _Model:
                 self._time(seen.levels),
             ]
         )
-        model = Gaussian.fit(inputs[:fit_points], seen.scores[:fit_points])
-        self._model = model.condition_on(inputs, seen.scores)
+        process = Gaussian.fit(inputs[:fit_points], seen.scores[:fit_points])
+        self._model = process.condition_on(inputs, seen.scores)
         if self._waiting:
             # Running trials count as observed, with the values that the model predicts: there is
             # then less to gain there than elsewhere (the "kriging believer").
             waiting = self._at_rung(self._waiting)
             believed, _ = self._model.predict(waiting)
-            self._model = model.condition_on(
+            self._model = process.condition_on(
                 np.vstack([inputs, waiting]), np.concatenate([seen.scores, believed])
             )
         self._known = {trial.id: trial.config for trial in (*seen.trials, *seen.pending)}

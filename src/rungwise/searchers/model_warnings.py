@@ -14,7 +14,7 @@ from rungwise.errors import ModelWarning
 
 _warned: set[str] = set()
 
-LIBRARIES = r"(botorch|gpytorch|linear_operator|torch|scipy|numpy|optuna|cmaes|sklearn)(\.|$)"
+LIBRARIES = r"(torch|scipy|numpy|optuna|cmaes|sklearn)(\.|$)"
 """The modules whose warnings are about how this package calls them."""
 
 

@@ -8,7 +8,7 @@ from reproduction_stories import outcome, row, section, write_searchable, write_
 
 import rungwise as rw
 from rungwise.benchmarks import catalog
-from rungwise.errors import InvalidArgumentError, MissingExtraError
+from rungwise.errors import InvalidArgumentError
 from rungwise.lab.reproduction import Settings, available, reproduce, searcher_findings
 from rungwise.lab.reproduction.chunks import TableCache, run_chunk
 from rungwise.lab.reproduction.executor import plan_chunks, run
@@ -85,18 +85,7 @@ def test_a_table_without_a_space_has_nothing_to_search_in(folder, monkeypatch):
 # -- what it needs ------------------------------------------------------------------------------
 
 
-def test_without_the_model_it_is_refused_before_anything_is_run(folder, monkeypatch):
-    write_searchable(folder, "own")
-    lacking(monkeypatch, "bo")
-    progress = []
-    with pytest.raises(MissingExtraError, match=r"the experiment bo .*rungwise\[bo\]"):
-        reproduce(["bo"], settings=SMALL, progress=lambda *told: progress.append(told))
-    assert not progress
-    assert reproduce(["table1"], settings=SMALL).sections  # nothing else needs it
-
-
 def test_without_optuna_its_rows_are_left_out_and_told(folder, monkeypatch):
-    needs("bo")
     write_searchable(folder, "own")
     lacking(monkeypatch, "optuna")
     found = reproduce(["bo"], settings=FEW)
@@ -112,9 +101,9 @@ def test_without_optuna_its_rows_are_left_out_and_told(folder, monkeypatch):
 
 
 def test_an_extra_is_installed_if_its_package_is(monkeypatch):
-    monkeypatch.setattr(available, "PACKAGES", {"bo": ["json"], "optuna": ["no_such_package"]})
+    monkeypatch.setattr(available, "PACKAGES", {"here": ["json"], "optuna": ["no_such_package"]})
     assert available.is_installed("")
-    assert available.is_installed("bo")
+    assert available.is_installed("here")
     assert not available.is_installed("optuna")
 
 
@@ -180,7 +169,6 @@ def test_the_number_of_processes_changes_nothing(folder):
 
 
 def test_a_model_is_asked_and_every_page_has_it(folder):
-    needs("bo")
     needs("optuna")
     write_searchable(folder, "own")
     told = []
@@ -205,7 +193,6 @@ def test_a_model_is_asked_and_every_page_has_it(folder):
 
 
 def test_the_paper_stands_beside_its_own_two(folder, monkeypatch):
-    needs("bo")
     lacking(monkeypatch, "optuna")
     write_searchable(folder, "nasbench201-cifar10")
     (one,) = reproduce(["bo"], settings=FEW).sections

@@ -8,7 +8,7 @@ from typing import Any
 
 from rungwise.benchmarks import catalog, store
 from rungwise.benchmarks.card import Card
-from rungwise.errors import InvalidArgumentError, MissingExtraError, TableError
+from rungwise.errors import InvalidArgumentError, TableError
 from rungwise.formatting import join_words
 from rungwise.lab.reproduction import available, executor
 from rungwise.lab.reproduction.experiments import (
@@ -43,7 +43,7 @@ def reproduce(
 
     Args:
         experiments: names from :data:`EXPERIMENTS`, or ``"all"``, which is all but ``"bo"``: that
-            one takes tens of minutes, and needs the extra ``rungwise[bo]``.
+            one takes tens of minutes.
         benchmarks: names of installed benchmarks; all of them by default, and then LCBench's 35
             are used only in the experiment about LCBench.
         settings: seeds, configurations, workers and protocols; the paper's by default. The
@@ -59,9 +59,6 @@ def reproduce(
         raise InvalidArgumentError("experiments", experiments, "at least one is required")
     settings = _check_settings(Settings(names) if settings is None else settings, names)
     settings = replace(settings, benchmarks=tuple(benchmarks or ()))
-    for name in names:
-        if not available.is_installed(EXPERIMENTS[name].extra):
-            raise MissingExtraError(f"the experiment {name}", EXPERIMENTS[name].extra)
     cards = _cards(benchmarks)
     pairs = plan(names, list(cards.values()), everything=benchmarks is None)
     left_out = _left_out(experiments, names, cards, {experiment.name for experiment, _ in pairs})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rungwise.searchers import GP, OptunaSearcher
+from rungwise.searchers import OptunaSearcher
 from rungwise.searchers.checking import is_installed as module_is_installed
 
 PACKAGES: Mapping[str, Sequence[str]] = {
-    extra: modules for *modules, extra in (GP.needs, OptunaSearcher.needs)
+    extra: modules for *modules, extra in (OptunaSearcher.needs,)
 }
 """The modules that an extra of rungwise installs."""
 

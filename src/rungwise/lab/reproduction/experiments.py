@@ -34,7 +34,6 @@ class Experiment:
         labels: labels of methods that differ from their usual ones in this comparison.
         by_name_only: why it is run only if it is named (and under the paper's protocol unless
             another is given); empty for all others.
-        extra: the extra of rungwise that it needs.
     """
 
     name: str
@@ -43,7 +42,6 @@ class Experiment:
     tables: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     by_name_only: str = ""
-    extra: str = ""
 
     def label(self, method: Method) -> str:
         """The label of a method in this comparison."""
@@ -132,7 +130,6 @@ _EXPERIMENTS = (
         ("nasbench_BO",),
         {"asha": "ASHA, random", "pasha": "PASHA, random"},
         by_name_only="it takes tens of minutes, so it is run only by name (rungwise reproduce bo)",
-        extra="bo",
     ),
 )
 

@@ -191,7 +191,7 @@ def _percentiles() -> Iterable[Method]:
 def _list_searched() -> Iterable[Method]:
     """Table 3, where the searcher is MOBSTER, and other searchers."""
     searchers: Sequence[tuple[str, str, Searcher, str]] = (
-        ("bo", "GP", GP(), "bo"),
+        ("bo", "GP", GP(), ""),
         ("kde", "KDE", KDE(), ""),
         ("tpe", "Optuna's TPE", OptunaSearcher("tpe"), "optuna"),
     )
