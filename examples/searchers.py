@@ -3,8 +3,8 @@
     python examples/searchers.py
 
 Perceptrons with seven hyperparameters were trained once and recorded (`mlp-hpo`); studies on them
-take seconds. The same searchers go into ``rw.tune(..., searcher=…)``. The last two need
-``pip install 'rungwise[bo,optuna]'``.
+take seconds. The same searchers go into ``rw.tune(..., searcher=…)``. Optuna's needs
+``pip install 'rungwise[optuna]'``.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ benchmark = benchmarks.load("mlp-hpo")
 table, final = benchmark.table(), benchmark.final()
 searchers = {
     "random": rw.searchers.RandomSearcher(),
-    "KDE (BOHB)": rw.searchers.KDE(),
+    "TPE": rw.searchers.TPE(),
     "Optuna's TPE": rw.searchers.OptunaSearcher("tpe"),
     "Gaussian process": rw.searchers.GP(),
 }

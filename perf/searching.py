@@ -4,7 +4,8 @@
 
 The study is ASHA with 4 workers on the recorded table `fashion-nas`, so that all CPU time beyond
 random search's is the searcher's. Optuna's Gaussian process is the peer: it proposes through
-`OptunaSearcher`, with the same observations and the same thread. Needs rungwise[bo,optuna].
+`OptunaSearcher`, with the same observations and the same thread. Needs
+rungwise[optuna] and torch.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 import rungwise as rw
 from rungwise import benchmarks
 from rungwise.core.searcher import Searcher
-from rungwise.searchers import GP, KDE, OptunaSearcher, RandomSearcher
+from rungwise.searchers import GP, KDE, TPE, OptunaSearcher, RandomSearcher
 from rungwise.space import Space
 from rungwise.testing.searchers import ListHistory, Observation
 
@@ -28,6 +29,7 @@ SHARES = (0.66, 0.22, 0.08, 0.03, 0.01)
 """How many trials stand at each level, about as under ASHA."""
 SEARCHERS: dict[str, Callable[[], Searcher]] = {
     "random": RandomSearcher,
+    "TPE": TPE,
     "KDE": KDE,
     "GP": GP,
     "Optuna TPE": lambda: OptunaSearcher("tpe"),

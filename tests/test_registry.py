@@ -128,7 +128,8 @@ def test_the_names_of_version_0_1_0_are_still_names():
     }
     assert set(SEARCHERS.words()) >= {"random", "sobol", "grid", "kde", "tpe", "gp", "optuna"}
     assert set(DISPLAYS.words()) >= {"auto", "live", "lines", "json", "quiet"}
-    assert SEARCHERS.find("tpe") is searchers.KDE
+    assert SEARCHERS.find("tpe") is searchers.TPE
+    assert SEARCHERS.find("kde") is searchers.KDE
     assert SCHEDULERS.find("SuccessiveHalving") is schedulers.SuccessiveHalving
 
 

@@ -5,7 +5,7 @@ A class that its package exports has a name on the command line, in study files 
 letters, with hyphens between words and without the suffix of its family (``AsyncHyperband`` is
 ``async-hyperband``, ``RandomSearcher`` is ``random``). A class with another short name defines it:
 ``words: ClassVar = ("halving",)``; ``words = ()`` is for one that only Python can compose. An
-exported alias is a name as well (``TPE = KDE``), and the full name of a class always works.
+exported alias is a name as well, and the full name of a class always works.
 
 Law of this file: it imports no package that it names. Packages are looked up when a name is
 asked for, so that any layer may import the registry and nothing is loaded before it is needed.

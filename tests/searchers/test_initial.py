@@ -138,9 +138,9 @@ def _train(config, run):
         run.report(step, loss=(config["x"] - 0.3) ** 2 / step)
 
 
-def test_tpe_is_another_name_of_kde_and_study_files_know_it_as_such():
-    assert TPE is KDE
-    study = Study(PASHA(max_resource=9), Limits(trials=2), space=LINE, searcher=TPE(good=0.2))
+@pytest.mark.parametrize("searcher", [KDE(good=0.2), TPE(good=0.2)])
+def test_study_files_tell_kde_from_tpe(searcher):
+    study = Study(PASHA(max_resource=9), Limits(trials=2), space=LINE, searcher=searcher)
     document = codec.study_to_json(study)
-    assert document["searcher"]["type"] == "KDE"
-    assert codec.study_from_json(document).searcher == KDE(good=0.2)
+    assert document["searcher"]["type"] == type(searcher).__name__
+    assert codec.study_from_json(document).searcher == searcher

@@ -13,11 +13,7 @@ from rungwise.searchers.kde import KDE
 from rungwise.searchers.optuna import OptunaSearcher
 from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.sobol import Sobol
-
-TPE = KDE
-"""Another name of KDE: two densities, of good and of bad configurations, as in the tree-structured
-Parzen estimator. Study files store it as KDE.
-"""
+from rungwise.searchers.tpe import TPE
 
 __all__ = [
     "GP",

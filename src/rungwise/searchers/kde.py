@@ -1,4 +1,8 @@
-"""Proposals near good configurations, by two kernel densities, as in BOHB."""
+"""Proposals near good configurations, by two kernel densities, as in BOHB.
+
+``TPE`` has replaced it. It stays as it is, because a replay of a study that was begun with it asks
+it again and compares.
+"""
 
 from __future__ import annotations
 

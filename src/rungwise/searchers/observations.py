@@ -8,7 +8,7 @@ NaN, an infinite loss or a failed trial simply ranks last, without spoiling a fi
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -147,7 +147,7 @@ def standings(history: History) -> Observations:
     Args:
         history: of the study.
     """
-    levels = list(history.levels)
+    levels = sorted(history.levels)
     reported: list[Observed] = []
     pending: list[Observed] = []
     reached: list[float] = []
@@ -183,7 +183,11 @@ def _at_levels(trial: Observed, levels: Sequence[float]) -> list[tuple[float, fl
 
 def _furthest(trial: Observed, levels: Sequence[float]) -> tuple[float, float]:
     """(level, loss) at the highest level reached; of the last report if there is none."""
-    found = _at_levels(trial, levels)
-    if found:
-        return found[-1]
-    return (trial.resources[-1], trial.losses[-1]) if trial.resources else (0.0, math.inf)
+    resources, losses = trial.resources, trial.losses
+    if not resources:
+        return 0.0, math.inf
+    below = bisect_right(levels, resources[-1])
+    if not below:
+        return resources[-1], losses[-1]
+    level = levels[below - 1]
+    return level, losses[bisect_left(resources, level)]
