@@ -109,6 +109,7 @@ def simulate(
     workers: int = 4,
     seed: int = 0,
     finish: Finish = "drain",
+    stall: int | None = None,
     log: EventLog | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SimulationResult:
@@ -131,6 +132,7 @@ def simulate(
         seed: which rows are drawn.
         finish: ``"drain"``: end when nothing more can be promoted; ``"paper"``: end as soon as
             the last configuration has started, as in the paper's experiments.
+        stall: draw no further row once this number in a row have not improved on the best.
         log: stores every event and decision, if given.
         on_progress: called with (trials drawn, trials in total) after every report.
 
@@ -147,7 +149,7 @@ def simulate(
     whole("workers", workers, at_least=1)
     whole("seed", seed, at_least=0)
     recipe = _within(recipe, table)
-    engine, rows, number = _make_engine(table, recipe, trials, proposer, (seed, finish))
+    engine, rows, number = _make_engine(table, recipe, trials, proposer, (seed, finish, stall))
     if log is not None:
         log.begin(engine.study)
     simulator = Simulator(table, workers=workers, rows=rows)
@@ -166,15 +168,15 @@ def _make_engine(
     table: Table, scheduler: Recipe, trials: Any, searcher: Searcher | None, settings: Any
 ) -> tuple[Engine, list[int], int]:
     """The engine, the row of each trial (a list that grows), and how many trials there will be."""
-    seed, finish = settings
+    seed, finish, stall = settings
     if searcher is None:
         rows = _choose_rows(table, trials, seed)
-        limits = Limits(trials=len(rows), finish=finish)
+        limits = Limits(trials=len(rows), finish=finish, stall=stall)
         initial = [{"row": row} for row in rows]
         study = Study(scheduler, limits, goal=table.goal, initial=initial, seed=seed)
         return Engine(study), rows, len(rows)
     number = whole("trials", trials, at_least=1)
-    limits = Limits(trials=number, finish=finish)
+    limits = Limits(trials=number, finish=finish, stall=stall)
     study = Study(
         scheduler, limits, goal=table.goal, space=_find_space(table, searcher),
         searcher=searcher if table.nearest else AmongRows(searcher),

@@ -214,6 +214,13 @@ class StopOptions:
         check=check_number,
         kind=float,
     )
+    stall: int | None = option(
+        None,
+        text="draw no further configuration once this number in a row have not improved on the "
+        "best; what was drawn is still compared to the end.",
+        check=make_count_check(1),
+        kind=int,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

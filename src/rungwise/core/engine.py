@@ -97,6 +97,11 @@ class Engine:
         self._lost: deque[Trial] = deque()
         self._cut: dict[int, Trial] = {}  # paused between rungs by the end of the study
         self._settled = 0
+        # The newest trial that has led, and how many have reported or failed for the first time
+        # since it took the lead.
+        self._newest_leader = -1
+        self._unimproved = 0
+        self._stalled = False
         self._read_limits(study.limits)
         self.proposals = Proposals(study, self.trials, lambda: self.scheduler.levels)
         self.proposer: Proposer = self.proposals if proposer is None else proposer
@@ -184,6 +189,8 @@ class Engine:
         trial.resource = resource
         trial.resources.append(resource)
         trial.losses.append(loss)
+        if len(trial.losses) == 1:
+            self._unimproved += 1
         if loss <= self.best_loss and loss < math.inf:
             self._consider(trial, resource, loss)
         decision = self.scheduler.reported(trial, resource, loss)
@@ -217,6 +224,8 @@ class Engine:
         if self.best is None or loss < self.best_loss or trial.id < self.best.id:
             if trial is not self.best:
                 self.leads.append((self.spent, trial.id))
+                if trial.id > self._newest_leader:
+                    self._newest_leader, self._unimproved = trial.id, 0
             self.best, self.best_loss, self.best_resource = trial, loss, resource
 
     def _watch(self, event: Reported, loss: float) -> None:
@@ -242,7 +251,10 @@ class Engine:
         return self._next()
 
     def _next(self) -> Decision:
-        may_draw = len(self.trials) < self._limit
+        drawn = len(self.trials)
+        if not self._stalled and drawn < self._limit:
+            self._stalled = self.study.limits.has_stalled(self._unimproved)
+        may_draw = drawn < self._limit and not self._stalled
         move = self.scheduler.next_move(may_draw=may_draw)
         if isinstance(move, Draw):
             config = self.proposer(len(self.trials))
@@ -262,6 +274,9 @@ class Engine:
     def _explain_drained(self) -> str:
         drawn = len(self.trials)
         whole = " (there are no others)" if self.exhausted else ""
+        if self._stalled:
+            whole = f" ({self.study.limits.stall} in a row were not better than the best, so no "
+            whole += "more were drawn)"
         were = "configuration was" if drawn == 1 else "configurations were"
         return f"{drawn} {were} evaluated{whole} and nothing more was promotable"
 
@@ -300,6 +315,7 @@ class Engine:
         if trial.state is State.LOST:
             self._lost.append(trial)
         elif trial.state in (State.FAILED, State.ENDED):
+            self._unimproved += not trial.losses
             self.scheduler.dropped(trial)
         else:
             self.scheduler.released(trial)
@@ -330,6 +346,7 @@ class Engine:
         self.proposals.extend(self.study)
         self._read_limits(event.limits)
         self.ended, self.drained, self.exhausted = None, False, False
+        self._stalled, self._unimproved = False, 0
         self._settled += 1  # workers that wait should ask again
         for trial in [trial for trial in self._cut.values() if trial.state is State.PAUSED]:
             del self._cut[trial.id]

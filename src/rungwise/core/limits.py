@@ -1,4 +1,4 @@
-"""When a study ends: the number of trials, budgets, a target."""
+"""When a study ends: the number of trials, budgets, a target, a search that has stalled."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Limits:
         resource: end when this much resource has been spent in total.
         cost: end when the reported costs add up to this.
         target: end when a value at least as good as this is reported.
+        stall: draw no further configuration once this number in a row have reported, or failed,
+            without any of them taking the lead.
     """
 
     trials: int | None = None
@@ -31,11 +33,13 @@ class Limits:
     resource: float | None = None
     cost: float | None = None
     target: float | None = None
+    stall: int | None = None
 
     def __post_init__(self) -> None:
         one_of("finish", self.finish, ("drain", "paper"))
-        if self.trials is not None:
-            set_frozen(self, trials=whole("trials", self.trials, at_least=1))
+        for name in ("trials", "stall"):
+            if getattr(self, name) is not None:
+                set_frozen(self, **{name: whole(name, getattr(self, name), at_least=1)})
         for name in ("seconds", "resource", "cost"):
             if getattr(self, name) is not None:
                 set_frozen(self, **{name: real(name, getattr(self, name), at_least=0)})
@@ -44,12 +48,14 @@ class Limits:
         if self.finish == "paper" and self.trials is None:
             rule = "it ends with the last trial: give the number of trials as well"
             raise InvalidArgumentError("finish", self.finish, rule)
-        ends = (self.trials, self.seconds, self.resource, self.cost, self.target)
+        budgets = (self.seconds, self.resource, self.cost, self.target)
+        ends = (self.trials, self.stall, *budgets)
         if all(end is None for end in ends):
             raise InvalidArgumentError(
                 "trials",
                 None,
-                "a study needs at least one limit: trials, seconds, resource, cost or target",
+                "a study needs at least one limit: trials, seconds, resource, cost, "
+                "target or stall",
             )
 
     def find_reductions(self, later: Limits, *, goal: Goal) -> list[str]:
@@ -78,6 +84,14 @@ class Limits:
         """Whether a report can end the study."""
         budgets = (self.seconds, self.resource, self.cost, self.target)
         return any(budget is not None for budget in budgets)
+
+    def has_stalled(self, unimproved: int) -> bool:
+        """Whether more configurations are not worth their training.
+
+        Args:
+            unimproved: how many have reported or failed since a newer one took the lead.
+        """
+        return self.stall is not None and unimproved >= self.stall
 
     def exhausted(self, *, seconds: float, resource: float, cost: float) -> str | None:
         """Which budget is used up, as a clause of a message; None if none is."""

@@ -75,8 +75,9 @@ class Estimator:
             low = cap if view.limits.trials is None else low
             low = None if low is None else min(low, cap)
             high = cap if high is None else min(high, cap)
-        if view.limits.target is not None and (low is not None or high is not None):
-            low = 0.0  # any report may reach the target
+        early = view.limits.target is not None or view.limits.stall is not None
+        if early and (low is not None or high is not None):
+            low = 0.0  # any report may reach the target, and drawing may end any time
         return TimeLeft(low, high)
 
     def _speed(self, snapshot: Snapshot) -> float:

@@ -69,6 +69,7 @@ def tune(
     seconds: float | None = None,
     resource_budget: float | None = None,
     target: float | None = None,
+    stall: int | None = None,
     retries: int = 1,
     trial_timeout: float | None = None,
     report_timeout: float | None = None,
@@ -122,6 +123,8 @@ def tune(
         seconds: end after this many seconds of running.
         resource_budget: end when this much resource has been spent in total.
         target: end when a value at least this good is reported.
+        stall: draw no further configuration once this number in a row have not improved on the
+            best; what was drawn is still compared to the end.
         retries: number of times a failed trial is tried again from its checkpoint; counted from 0
             again whenever the trial has made progress.
         trial_timeout: longest time for one job (a trial trained to its next rung), in seconds.

@@ -84,6 +84,7 @@ def build_limits(options: StopOptions) -> Limits:
         seconds=options.seconds,
         resource=options.resource_budget,
         target=options.target,
+        stall=options.stall,
     )
 
 
