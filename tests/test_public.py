@@ -65,6 +65,7 @@ PUBLIC = [
     "WorkerStartError",
     "__version__",
     "benchmarks",
+    "default_searcher",
     "leaders",
     "load",
     "plots",

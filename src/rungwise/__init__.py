@@ -51,6 +51,7 @@ if _typing.TYPE_CHECKING:
         SuccessiveHalving,
     )
     from rungwise.scripts import Script, ScriptError
+    from rungwise.searchers.default import default_searcher
     from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
     from rungwise.space import Choice, Float, Int, Space
     from rungwise.storage import MemoryLog, SqliteLog, replay
@@ -118,6 +119,7 @@ __all__ = [
     "WorkerStartError",
     "__version__",
     "benchmarks",
+    "default_searcher",
     "leaders",
     "load",
     "plots",
@@ -184,6 +186,7 @@ _PLACES = {
         "Script",
         "ScriptError",
     ),
+    "rungwise.searchers.default": ("default_searcher",),
     "rungwise.simulation": (
         "Best",
         "SimulationResult",

@@ -11,8 +11,8 @@ from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError
 from rungwise.schedulers import PASHA, Rush
-from rungwise.searchers import RandomSearcher
 from rungwise.searchers.checking import check_searcher
+from rungwise.searchers.default import default_searcher
 from rungwise.space import Space
 from rungwise.storage import codec
 from rungwise.study_options import StopOptions
@@ -45,7 +45,7 @@ def build_study(
         limits,
         goal=goal,
         space=Space.parse(space),
-        searcher=RandomSearcher() if searcher is None else searcher,
+        searcher=default_searcher() if searcher is None else searcher,
         initial=tuple(initial),
         seed=seed,
     )
