@@ -115,7 +115,7 @@ def test_resume_has_a_flag_for_every_option_that_may_change():
     own = {"study", "train", "quiet", "as_json", "show"}
     shorts = {each.name for each in SHORT_FORMS}
     larger = {each.name for each in EXTENDABLE}
-    assert larger == {"trials", "seconds", "resource_budget", "target", "max_resource"}
+    assert larger == {"trials", "stall", "seconds", "resource_budget", "target", "max_resource"}
     assert set(flags_of("resume")) == {*changeable, *shorts, *own, *larger}
 
 

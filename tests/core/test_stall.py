@@ -72,3 +72,9 @@ def test_a_real_study_ends_by_itself_and_resumes_to_the_same(tmp_path):
     assert result.trials == 7
     assert "6 in a row" in result.why
     assert rw.load(tmp_path / "s.db").why == result.why
+
+
+def test_a_smaller_number_is_a_reduction():
+    assert Limits(stall=8).find_reductions(Limits(stall=9), goal="min") == []
+    assert Limits(stall=8).find_reductions(Limits(stall=7), goal="min")
+    assert Limits(trials=8).find_reductions(Limits(trials=8, stall=7), goal="min")

@@ -66,7 +66,7 @@ class Limits:
             goal: whether the metric is minimised or maximised.
         """
         found = []
-        for name in ("trials", "seconds", "resource", "cost", "target"):
+        for name in ("trials", "stall", "seconds", "resource", "cost", "target"):
             before, after = getattr(self, name), getattr(later, name)
             if name == "target" and goal == "min":  # a target gets harder downwards
                 smaller = before is None or (after is not None and after > before)

@@ -194,6 +194,7 @@ def resume(
     seconds: float | None = None,
     resource_budget: float | None = None,
     target: float | None = None,
+    stall: int | None = None,
     on_report: Callable[[ReportEvent], None] | None = None,
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
@@ -213,6 +214,8 @@ def resume(
         seconds: end after this many seconds of running in all.
         resource_budget: end when this much resource has been spent in total.
         target: a better target than so far.
+        stall: draw no further configuration once this number in a row have not improved on the
+            best, more than so far.
         on_report: see :func:`tune`.
         on_end: see :func:`tune`.
         show: see :func:`tune`.

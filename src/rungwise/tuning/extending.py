@@ -135,7 +135,7 @@ def _find_futility(engine: Engine, event: StudyExtended) -> str | None:
 
 def _list_values(limits: Any) -> dict[str, Any]:
     names = {field: name for name, field in FIELDS.items()}
-    found = ("trials", "seconds", "resource", "cost", "target")
+    found = ("trials", "stall", "seconds", "resource", "cost", "target")
     return {names.get(field, field): getattr(limits, field) for field in found}
 
 
