@@ -203,8 +203,8 @@ def test_the_full_document_is_read_as_it_was_written(tmp_path):
 
 
 def test_a_parameter_may_be_called_version_or_forbidden():
-    assert read_space({"version": [1, 2]}).names == ("version",)
-    space = read_space({"parameters": {"forbidden": [1, 2], "parameters": [3]}})
+    assert read_space({"version": [1, 2, 3]}).names == ("version",)
+    space = read_space({"parameters": {"forbidden": [1, 2, 3], "parameters": [3]}})
     assert space.names == ("forbidden", "parameters")
 
 

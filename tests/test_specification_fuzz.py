@@ -158,7 +158,7 @@ def test_any_file_is_a_space_or_refused(tmp_path_factory, data, suffix):
 @settings(max_examples=300)
 @given(
     data=st.fixed_dictionaries(
-        {"train": st.just("train.sh"), "space": st.just({"a": [1, 2]}) | SPACES},
+        {"train": st.just("train.sh"), "space": st.just({"a": [1, 2, 3]}) | SPACES},
         optional={
             **dict.fromkeys(("scheduler", "ranking", "initial", "study"), SCALARS | TREES),
             **dict.fromkeys(("searcher", "transfer", "leaders"), SCALARS | TREES | SEARCHERS),

@@ -34,7 +34,7 @@ def written(folder, name, text):
 
 STUDY = """
     train: train.sh
-    space: {lr: [1, 2]}
+    space: {lr: [1, 2, 3]}
     metric: loss
     goal: min
 """
@@ -48,7 +48,7 @@ def study(folder, text="", base=STUDY):
 def test_the_least_a_study_says(tmp_path):
     assert study(tmp_path) == {
         "train": Script(("sh", str(tmp_path / "train.sh")), folder=str(tmp_path)),
-        "space": rw.Space.parse({"lr": [1, 2]}),
+        "space": rw.Space.parse({"lr": [1, 2, 3]}),
         "metric": "loss",
         "goal": "min",
     }

@@ -59,7 +59,7 @@ tuned: rw.TuningResult = rw.tune(
 )
 named: rw.TuningResult = rw.tune(
     train,
-    {"lr": [0.1, 0.2]},
+    {"lr": [0.1, 0.2, 0.4]},
     metric="accuracy",
     goal="max",
     scheduler="asha",

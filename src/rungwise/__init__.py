@@ -37,6 +37,8 @@ if _typing.TYPE_CHECKING:
         StudyDiffersError,
         StudyInterrupted,
         TableError,
+        UnknownArgumentError,
+        UsageWarning,
         WorkerStartError,
     )
     from rungwise.run import Run, SharedRun
@@ -116,6 +118,8 @@ __all__ = [
     "TableError",
     "Threads",
     "TuningResult",
+    "UnknownArgumentError",
+    "UsageWarning",
     "WorkerStartError",
     "__version__",
     "benchmarks",
@@ -166,6 +170,8 @@ _PLACES = {
         "StudyDiffersError",
         "StudyInterrupted",
         "TableError",
+        "UnknownArgumentError",
+        "UsageWarning",
         "WorkerStartError",
     ),
     "rungwise.run": (

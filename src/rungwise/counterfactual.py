@@ -141,7 +141,8 @@ def saving(
         rule = f"the study is open-ended: give the maximum up to which {NAMES[scheduler]} trains"
         raise InvalidArgumentError("max_resource", None, rule)
     other = simulate_spending(engine, _make_recipe(scheduler, own, furthest), workers=workers)
-    spent = float(engine.spent)
+    # Like with like: in the simulation nothing is trained twice.
+    spent = float(sum(trial.resource for trial in engine.trials))
     missing = (
         f"{other.held:,} of {other.reports:,} values are estimated: the trial was not trained that "
         "far, so its last value was used."

@@ -6,6 +6,7 @@
     ├── InvalidArgumentError (ValueError)   a value the caller gave breaks a rule
     │   ├── SpaceError                      … in a search space or a configuration
     │   └── TableError                      … in a table of learning curves
+    ├── UnknownArgumentError (TypeError)    an argument that a function does not have
     ├── IllegalEventError                   an event that the trial's state does not allow
     ├── ReplayMismatchError                 a log whose decisions this version would not take
     ├── SchemaError (ValueError)            a log or specification in an unknown or broken format
@@ -28,6 +29,7 @@
 
     UserWarning
     ├── SafetyNetWarning                    a study without a maximum has reached the safety net
+    ├── UsageWarning                        what is allowed, but probably not meant
     └── ModelWarning                        a model could not be fitted; a proposal is random
 
 Every message gives the value, the rule and the place; the exception has them as attributes.
@@ -87,6 +89,21 @@ class InvalidArgumentError(RungwiseError, ValueError):
         self.rule = rule
         joint = ":" if value is MISSING else ", but"
         super().__init__(f"{argument} is {_short(value)}{joint} {rule}.")
+
+
+class UnknownArgumentError(RungwiseError, TypeError):
+    """An argument that a function does not have.
+
+    Args:
+        function: the name of the function.
+        argument: the name of the argument.
+        hint: what is probably meant.
+    """
+
+    def __init__(self, function: str, argument: str, hint: str) -> None:
+        self.function = function
+        self.argument = argument
+        super().__init__(f"{function}() has no argument {argument}=: {hint}")
 
 
 class SpaceError(InvalidArgumentError):
@@ -357,6 +374,10 @@ class StudyInterrupted(KeyboardInterrupt):
 
 class SafetyNetWarning(UserWarning):
     """A study without a maximum has reached the largest resource that is allowed."""
+
+
+class UsageWarning(UserWarning):
+    """Something that is allowed, but probably not meant; the message says what to do about it."""
 
 
 class ModelWarning(UserWarning):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from rungwise.backends.base import BackendRecipe
 from rungwise.checkpoints import check_address, is_address, parse_bytes
@@ -16,6 +16,41 @@ from rungwise.core.searcher import Searcher
 from rungwise.errors import MISSING, InvalidArgumentError
 from rungwise.registry import BACKENDS, DISPLAYS, SCHEDULERS, SEARCHERS
 from rungwise.validation import must_be, one_of
+
+GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
+    "max": (
+        *("accuracy", "acc", "auc", "f1", "precision", "recall"),
+        *("score", "reward", "r2", "bleu", "map", "iou"),
+    ),
+    "min": (
+        *("loss", "error", "err", "mse", "rmse", "mae", "nll"),
+        *("perplexity", "ppl", "cost", "regret", "wer", "cer"),
+    ),
+}
+"""Metrics that are always maximised, or minimised."""
+
+REVERSING = ("neg", "negative", "minus", "inverse", "reduction", "drop")
+"""Words that reverse the meaning of a metric: with one of them its name says nothing."""
+
+
+def guess_goal(name: str) -> Literal["min", "max"] | None:
+    """The goal that the name of a metric implies: a well-known one, or one with such a part.
+
+    Parts are separated by underscores, and capitals do not matter. None for a name that is not
+    known, or whose parts contradict each other.
+
+    Args:
+        name: of the metric.
+
+    Example:
+        >>> guess_goal("val_accuracy"), guess_goal("test_loss")
+        ('max', 'min')
+        >>> guess_goal("speed"), guess_goal("neg_loss"), guess_goal("loss_score")
+        (None, None, None)
+    """
+    parts = set(name.lower().split("_"))
+    found = [goal for goal, names in GOALS.items() if parts.intersection(names)]
+    return found[0] if len(found) == 1 and parts.isdisjoint(REVERSING) else None
 
 
 def check_metric(name: str, value: Any) -> str:
@@ -29,7 +64,10 @@ def check_metric(name: str, value: Any) -> str:
 def check_goal(name: str, value: Any) -> str:
     """``"min"`` or ``"max"``."""
     if value is None:
-        rule = "say whether the metric is to be minimised ('min') or maximised ('max')"
+        rule = (
+            "say whether the metric is to be minimised ('min') or maximised ('max'); only the "
+            "names of well-known metrics, such as accuracy or loss, say it themselves"
+        )
         raise InvalidArgumentError(name, MISSING, rule)
     return str(one_of(name, value, ("min", "max")))
 

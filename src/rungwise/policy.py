@@ -74,21 +74,25 @@ class _Work:
     """A job under way."""
 
     __slots__ = (
+        "begin",
         "job",
         "last_message",
         "leaving",
         "recalled",
+        "repeats",
         "reports",
         "resource",
         "settled",
         "started",
     )
 
-    def __init__(self, job: Job, now: float) -> None:
+    def __init__(self, job: Job, now: float, begin: float) -> None:
         self.job = job
+        self.begin = begin  # how far it has trained of what is known: from its checkpoint on
         self.resource = job.start  # the furthest that is known of its trial
         self.started = self.last_message = now
         self.reports = 0  # of its own that got further
+        self.repeats = False  # it has reported what was known before
         self.settled = False  # the engine has decided that enough is known
         self.recalled = False  # its report was answered False though the engine wanted more
         self.leaving: str | None = None  # why it was asked to leave in the middle
@@ -122,7 +126,9 @@ class Policy:
         engine: the study.
         rules: what a user decides.
         attempts: how often each trial has failed since it last got further.
+        find_start: where a job starts to train: at its checkpoint, or at 0 without one.
         on_failure: called with every failure, and whether it is retried.
+        on_repeat: called with the trial of a job that reports what was reported before.
         on_notice: called with what a person should know.
         find_problem: called when a trial is about to be marked as failed: what is wrong with the
             surroundings, where that can be checked (a folder that cannot be written).
@@ -139,7 +145,9 @@ class Policy:
         rules: Rules | None = None,
         *,
         attempts: Mapping[int, int] | None = None,
+        find_start: Callable[[Job], float] = lambda job: job.start,
         on_failure: Callable[[Failure, bool], None] = _ignore,
+        on_repeat: Callable[[int], None] = _ignore,
         on_notice: Callable[[str], None] = _ignore,
         find_problem: Callable[[], str | None] = _find_nothing,
         spared: Iterable[int] = (),
@@ -149,7 +157,10 @@ class Policy:
         self.watches_time = rules.trial_timeout is not None or rules.report_timeout is not None
         self._attempts = Counter(attempts)
         self._lost_workers: Counter[int] = Counter()  # by trial, since it last got further
+        self._again = 0.0  # trained a second time, and not in the log yet
+        self._find_start = find_start
         self._on_failure = on_failure
+        self._on_repeat = on_repeat
         self._on_notice = on_notice
         self._work: dict[int, _Work] = {}
         self._find_problem = find_problem
@@ -174,7 +185,7 @@ class Policy:
 
     def started(self, job: Job) -> None:
         """A job was given to a slot."""
-        self._work[job.id] = _Work(job, self._clock)
+        self._work[job.id] = _Work(job, self._clock, self._find_start(job) if job.start else 0)
         self._watch.started(job.id, job.trial)
 
     def judge(self, message: messages.Message, now: float) -> Fact | Answer | None:
@@ -256,10 +267,16 @@ class Policy:
         if work.leaving is not None:
             return Answer(message.job, go_on=False)
         if message.resource > work.resource:
+            if work.repeats:
+                self._count_repeated(work, work.job.start)
             work.resource = message.resource
         elif self._engine.ended is None:
             # An earlier job has reported this resource (no checkpoint): nothing new to log.
             work.recalled = self._recalled
+            if message.resource <= work.job.start:
+                work.repeats = True
+                self._count_repeated(work, message.resource)
+                self._on_repeat(work.job.trial)
             return Answer(message.job, go_on=not self._recalled)
         if self._attempts or self._lost_workers:  # earlier failures do not count any more
             self._attempts.pop(work.job.trial, None)
@@ -267,7 +284,15 @@ class Policy:
         work.reports += 1
         if self._watch.doubtful:
             self._due += self._watch.reported(message.job, work.reports)
-        return Reported(message.job, message.resource, message.value, now, 0.0, message.metrics)
+        again, self._again = self._again, 0.0
+        return Reported(
+            message.job, message.resource, message.value, now, 0.0, message.metrics, again
+        )
+
+    def _count_repeated(self, work: _Work, resource: float) -> None:
+        """The job has trained up to here what was known before."""
+        self._again += max(resource - work.begin, 0.0)
+        work.begin = max(resource, work.begin)
 
     def _ended(self, message: messages.Ended, now: float) -> Fact | None:
         work = self._work.pop(message.job, None)

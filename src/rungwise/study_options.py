@@ -27,6 +27,7 @@ from rungwise.option_checks import (
     check_quota,
     check_scheduler,
     check_searcher,
+    guess_goal,
 )
 from rungwise.options import (
     REQUIRED,
@@ -57,12 +58,10 @@ class SearchOptions:
         text="name of the metric passed to run.report.",
         check=check_metric,
     )
-    goal: Literal["min", "max"] = option(
-        REQUIRED,
-        text='whether the metric is minimised ("min") or maximised ("max"). The command line and '
-        "study files infer it for well-known metrics such as accuracy.",
-        flag_text='whether the metric is minimised ("min") or maximised ("max"). Inferred for '
-        "well-known metrics such as accuracy.",
+    goal: Literal["min", "max"] | None = option(
+        None,
+        text='whether the metric is minimised ("min") or maximised ("max"). Inferred from the name '
+        "of a well-known metric such as accuracy or val_loss; of any other it must be given.",
         check=check_goal,
         words=("min", "max"),
     )
@@ -118,6 +117,8 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.goal is None:
+            set_frozen(self, goal=check_goal("goal", guess_goal(self.metric)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,7 +159,7 @@ class Counting:
 
 
 def searched():
-    space, searcher = Space.parse({"x": (0.0, 1.0)}), Counting()
+    space, searcher = Space.parse({"x": (0.0, 1.0, 2.0)}), Counting()
     study = Study(ASHA(max_resource=9), Limits(trials=9), space=space, searcher=searcher, seed=3)
     story = Story(None, study=study)
     story.start(6)

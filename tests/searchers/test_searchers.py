@@ -99,7 +99,7 @@ def test_sobol_fills_the_plane_evenly():
 
 
 def test_sobol_has_no_points_of_so_many_dimensions():
-    space = Space.parse({f"p{n}": [0, 1] for n in range(21_202)})
+    space = Space.parse({f"p{n}": Choice([0, 1]) for n in range(21_202)})
     with pytest.raises(rw.InvalidArgumentError, match="21202, but Sobol's sequence has at most"):
         Sobol().check(space)
 

@@ -85,7 +85,12 @@ def test_four_by_default(tmp_path):
 
 
 def test_configurations_are_cut_to_the_new_space(tmp_path):
-    old = {"x": rw.Float(0, 9), "gone": [1, 2], "data": ["last year's"], "n": rw.Int(1, 9)}
+    old = {
+        "x": rw.Float(0, 9),
+        "gone": rw.Choice([1, 2]),
+        "data": ["last year's"],
+        "n": rw.Int(1, 9),
+    }
     first = {"x": 0.5, "gone": 2, "data": "last year's", "n": 3}
     path = earlier(tmp_path / "a.db", [(first, 0.1), ({**first, "x": 7.0}, 0.2)], space=old)
     new = {"x": rw.Float(0, 1), "data": ["this year's"], "n": rw.Float(0, 9), "batch": 32}
@@ -338,4 +343,4 @@ def test_resuming_needs_the_extra_as_well(tmp_path, monkeypatch):
 
 def test_leaders_without_earlier_studies_are_refused():
     with pytest.raises(rw.InvalidArgumentError, match="goes with transfer="):
-        rw.tune(lambda *_: None, {"x": [1, 2]}, metric="loss", goal="min", leaders=3)
+        rw.tune(lambda *_: None, {"x": rw.Choice([1, 2])}, metric="loss", goal="min", leaders=3)

@@ -131,7 +131,7 @@ def held(tmp_path_factory, backend):
     ("changes", "difference"),
     [
         ({"space": {"x": rw.Float(0, 2)}}, r"space: .*x"),
-        ({"space": {"x": rw.Float(0, 1), "y": [1, 2]}}, r"space: .*y.* asked for"),
+        ({"space": {"x": rw.Float(0, 1), "y": rw.Choice([1, 2])}}, r"space: .*y.* asked for"),
         ({"metric": "accuracy"}, r"metric: 'loss' in the file, 'accuracy' asked for"),
         ({"goal": "max"}, r"goal: 'min' in the file, 'max' asked for"),
         ({"seed": 8}, r"seed: 7 in the file, 8 asked for"),
@@ -230,7 +230,7 @@ def test_nothing_found_says_why(tmp_path):
             raise KeyError("first")
         raise ValueError("second")
 
-    space = {"x": [1, 2]}
+    space = {"x": rw.Choice([1, 2])}
     initial = [{"x": 1}, {"x": 2}, {"x": 2}]
     result = tune(failing, tmp_path / "s.db", space=space, trials=3, initial=initial, retries=1)
     with pytest.raises(rw.NothingFoundError, match="What went wrong") as nothing:
@@ -296,7 +296,7 @@ def test_displays_learn_how_many_trials_have_failed(tmp_path):
 
     display = Counts()
     initial = [{"x": 1}, {"x": 2}, {"x": 1}]
-    arguments = {"space": {"x": [1, 2]}, "initial": initial, "trials": 3, "retries": 1}
+    arguments = {"space": {"x": rw.Choice([1, 2])}, "initial": initial, "trials": 3, "retries": 1}
     tune(failing, tmp_path / "s.db", show=display, **arguments)
     assert display.shown[-1] == (2, 4)
 

@@ -10,6 +10,7 @@ from rungwise import views
 from rungwise.core.decisions import StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobRequested
+from rungwise.core.trials import State
 from rungwise.views.ended import EndedStudy
 from rungwise.views.study_view import StudyView, TrialView, find_view
 
@@ -75,7 +76,13 @@ def test_a_view_answers_what_the_engine_knows(recipe, goal):
     sign = 1 if goal == "min" else -1
     for trial in engine.trials:
         assert view.curve(trial.id) == views.curve(trial, goal) == view.curves()[trial.id]
-        assert view.trial(trial.id).story() == trial.story(engine.list_jobs(trial.id), sign)
+        told, known = view.trial(trial.id).story(), trial.story(engine.list_jobs(trial.id), sign)
+        assert told[:-1] == known[:-1]
+        completed = trial.state is State.STOPPED and trial.resource == recipe.max_resource
+        assert view.trial(trial.id).state == ("completed" if completed else trial.state.value)
+        assert told[-1] == (
+            "it is now completed: trained to the maximum" if completed else known[-1]
+        )
         assert view.trial(trial.id).next_level == views.next_level(engine, trial)
     assert view.max_resource == max(trial.resource for trial in engine.trials)
 

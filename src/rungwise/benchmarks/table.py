@@ -110,6 +110,7 @@ class Table:
         return Nearest(self.space, self.configs or ())
 
     def _clean_nearest(self, nearest: Any) -> bool:
+        nearest = plain(nearest)
         if type(nearest) is not bool:
             raise TableError("nearest", nearest, "it must be True or False")
         if nearest and (self.space is None or self.configs is None):

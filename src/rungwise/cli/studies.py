@@ -163,7 +163,7 @@ def _describe(path: Path) -> dict[str, Any]:
     running = FileLock(_beside(path, ".lock")).held()
     return {
         **row,
-        "state": "running" if running else "ended" if view.ended else "to be resumed",
+        "state": "running" if running else "ended" if view.ended else f"interrupted{view.rest}",
         "metric": view.metric,
         "trials": view.trials,
         "reports": view.reports,

@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from rungwise.cli.console import grid
 from rungwise.core.codec import jsonable
+from rungwise.display.phrases import describe_saving
 from rungwise.formatting import format_runtime, format_value, strip_controls
 from rungwise.tuning.result import TuningResult
 
@@ -37,13 +38,15 @@ def print_summary(console: Console, result: TuningResult, *, why: bool = True) -
     if why:
         console.print(line(result.why))
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""
+    again = result.view.resource_repeated
+    repeated = f" ({again:g} of them trained again, without a checkpoint)" if again else ""
     console.print(
         f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "
-        f"resource, {format_runtime(result.seconds)}{failed}"
+        f"resource{repeated}, {format_runtime(result.seconds)}{failed}"
     )
-    saving = result.saved_versus_asha()
+    saving = result.saved_versus_asha() if result.view.best is not None else None
     if saving is not None:
-        console.print(f"{saving} ({saving.how})")
+        console.print(describe_saving(saving))
 
 
 def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:

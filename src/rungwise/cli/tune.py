@@ -16,7 +16,13 @@ from rungwise.cli.console import INTERRUPTED, out
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import as_line, line, print_leaderboard, print_summary, result_to_json
 from rungwise.display import QuietDisplay, Snapshot, choose
-from rungwise.errors import MISSING, InvalidArgumentError, StudyInterrupted
+from rungwise.errors import (
+    MISSING,
+    InvalidArgumentError,
+    NothingFoundError,
+    StudyInterrupted,
+)
+from rungwise.formatting import strip_controls
 from rungwise.option_checks import check_display
 from rungwise.options import list_options
 from rungwise.registry import BACKENDS, SEARCHERS
@@ -38,6 +44,9 @@ SpaceFile = Annotated[Path | None, typer.Option(help="The search space: a YAML o
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Show only the result; the same as --show quiet.")
 ]
+
+NOTHING_FOUND = 1
+"""The exit code of a study that is over and in which no trial has reported a finite value."""
 
 _OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
 _SHOWN = tuple(each for each in list_options(OutputOptions) if each.name == "show")
@@ -208,15 +217,26 @@ def _finish(result: TuningResult, show: str, *, why: bool) -> None:
     quiet = show == "quiet"
     if show == "json":
         typer.echo(as_line({"kind": "result", **result_to_json(result)}))
-        return
-    console = out()
-    if not quiet:
-        print_leaderboard(console, result, 5)
-    print_summary(console, result, why=why)
-    if not quiet:
+    else:
+        console = out()
+        if not quiet:
+            print_leaderboard(console, result, 5)
+        print_summary(console, result, why=why)
+    if result.view.best is None:
+        _explain_failures(result)
+        raise typer.Exit(NOTHING_FOUND)
+    if show not in ("quiet", "json"):
         path = line(shlex.quote(shown(result.path)))
         console.print(
             f"Details: rungwise show {path} · full training of the winner: rungwise retrain {path}",
             soft_wrap=True,
             emoji=False,
         )
+
+
+def _explain_failures(result: TuningResult) -> None:
+    """Why nothing was found: what failed how often, and the first traceback."""
+    try:
+        _ = result.best
+    except NothingFoundError as error:
+        typer.echo(f"rungwise: {strip_controls(str(error))}", err=True)

@@ -2,7 +2,8 @@
 
 Every dict carries its kind; a log carries the schema version once, in its header. NaN and ±inf,
 which JSON cannot express, are written as strings in the fields that hold numbers. The other
-metrics of a report are an object, which is left out if the report has no others.
+metrics of a report are an object, which is left out if the report has no others; ``again`` is left
+out if it is 0.
 """
 
 from __future__ import annotations
@@ -113,8 +114,9 @@ def event_to_json(event: Event) -> dict[str, Any]:
     packed = _pack(event)
     if isinstance(event, StudyExtended):
         return {**packed, "limits": asdict(event.limits)}
-    metrics = packed.pop("metrics", ())
-    return {**packed, "metrics": metrics_to_json(metrics)} if metrics else packed
+    metrics, again = packed.pop("metrics", ()), packed.pop("again", 0)
+    more = {"metrics": metrics_to_json(metrics)} if metrics else {}
+    return {**packed, **more, **({"again": again} if again else {})}
 
 
 def event_from_json(data: Mapping[str, Any]) -> Event:
@@ -124,7 +126,7 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     if data.get("kind") != "Reported":
         return cast("Event", _unpack(data, _EVENTS, "event"))
     plain = {key: value for key, value in data.items() if key != "metrics"}
-    event = cast("Reported", _unpack({**plain, "metrics": 0}, _EVENTS, "event"))
+    event = cast("Reported", _unpack({"again": 0.0, **plain, "metrics": 0}, _EVENTS, "event"))
     return replace(event, metrics=metrics_from_json(data.get("metrics", {})))
 
 

@@ -66,7 +66,7 @@ class Engine:
         trials: every trial drawn, by id.
         jobs: every job issued, by id.
         reports: the number of reports that brought something new.
-        spent: the total resource of all reports.
+        spent: the resource trained in total; what was trained twice counts twice.
         ended: why the study is over, or None. These clauses are part of the log (``Done``), and
             a replay compares them: their words must not change.
         drained: whether it ended because nothing was left to do.
@@ -184,7 +184,7 @@ class Engine:
             # The trial has reported this before (it restarted without its checkpoint).
             return CONTINUE if self.ended is None else self._cut_short(trial)
         self.reports += 1
-        self.spent += resource - trial.resource
+        self.spent += resource - trial.resource + event.again
         self.cost += event.cost
         trial.resource = resource
         trial.resources.append(resource)

@@ -30,7 +30,11 @@ class JobRequested:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A running job reached a resource with a value of the metric (any float, NaN included)."""
+    """A running job reached a resource with a value of the metric (any float, NaN included).
+
+    ``again`` is what jobs of the study have trained since the report before this one although it
+    had been reported already: no decision but that of a budget depends on it.
+    """
 
     job: int
     resource: float
@@ -38,6 +42,7 @@ class Reported:
     at: float = 0.0
     cost: float = 0.0
     metrics: Metrics = ()
+    again: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,8 @@ def _find_flaw_of_report(event: Reported) -> str | None:
         return f"its resource must be a plain number above 0 and up to {FURTHEST}"
     if not (_is_number(event.cost) and 0 <= event.cost < math.inf):
         return "its cost must be a finite, non-negative number"
+    if event.again and not (_is_number(event.again) and 0 <= event.again < math.inf):
+        return "what was trained again must be a finite, non-negative number"
     if event.metrics and not all(
         type(name) is str and _is_number(value) for name, value in event.metrics
     ):

@@ -11,6 +11,7 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.space import Space
+from rungwise.space.scalars import plain
 from rungwise.validation import Goal, must_be, parse_goal, set_frozen, whole
 
 
@@ -61,13 +62,14 @@ class Study:
 _PLAIN = frozenset({str, bool, int, float, type(None)})
 
 
-def _plain_config(config: Any) -> dict[str, Any]:
+def _plain_config(given: Any) -> dict[str, Any]:
     """A configuration that JSON can hold without loss."""
-    if not isinstance(config, Mapping):
-        raise InvalidArgumentError("initial", config, "a configuration must be a dict")
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError("initial", given, "a configuration must be a dict")
+    config = {name: plain(value) for name, value in given.items()}
     for name, value in config.items():
         # NaN is not equal to itself, so a log that is read again would differ.
         if type(value) not in _PLAIN or type(name) is not str or value != value:  # noqa: PLR0124
             rule = "a configuration must map names to plain text, numbers, bools or None"
             raise InvalidArgumentError("initial", config, rule)
-    return dict(config)
+    return config

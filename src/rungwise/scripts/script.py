@@ -32,6 +32,7 @@ from rungwise.scripts.commands import filled, find_placeholders, flag, value_to_
 from rungwise.scripts.processes import delaying_unwind, describe_exit, end
 from rungwise.scripts.reports import Reports, ScriptError, ScriptReport, malformed
 from rungwise.space import Space
+from rungwise.space.scalars import plain
 from rungwise.validation import real, set_frozen
 
 POLL = 0.02
@@ -111,6 +112,7 @@ class Script:
             find_placeholders(part)
         if not command[0]:
             raise InvalidArgumentError("command", command, "the program must have a name")
+        set_frozen(self, flags=plain(self.flags))
         if type(self.flags) is not bool:
             raise InvalidArgumentError("flags", self.flags, "it must be True or False")
         if not isinstance(self.folder, (str, os.PathLike, type(None))):

@@ -184,6 +184,7 @@ class Choice:
     def __init__(self, options: Sequence[Scalar], *, ordered: bool = False) -> None:
         if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
             raise SpaceError("options", options, "it must be a list or tuple of options")
+        ordered = plain(ordered)
         if type(ordered) is not bool:
             raise SpaceError("ordered", ordered, "it must be True or False")
         index: dict[tuple[type, Scalar], int] = {}
@@ -254,18 +255,36 @@ class Choice:
 Domain: TypeAlias = Float | Int | Choice
 
 
+def looks_like_a_range(options: Any) -> TypeGuard[Sequence[float]]:
+    """Whether a list of options may be meant as a range: it holds two different numbers."""
+    if not isinstance(options, (list, tuple)) or len(options) != 2:
+        return False
+    low, high = map(plain, options)
+    return is_number(low) and is_number(high) and low != high
+
+
+def spell_range(low: float, high: float) -> tuple[str, str, bool]:
+    """(type, its bounds, whether a logarithm suits) of the range that two numbers may mean."""
+    low, high = min(low, high), max(low, high)
+    kind = "Float" if float in (type(low), type(high)) else "Int"
+    return kind, f"{low!r}, {high!r}", low > 0 and high / low >= 100
+
+
 def is_unordered(domain: Domain) -> TypeGuard[Choice]:
     """Whether the values of a domain are options without an order: none is nearer than another."""
     return isinstance(domain, Choice) and not domain.ordered
 
 
 def _check_range(domain: Float | Int) -> None:
-    if type(domain.log) is not bool:
-        raise SpaceError("log", domain.log, "it must be True or False")
+    log = plain(domain.log)
+    if type(log) is not bool:
+        raise SpaceError("log", log, "it must be True or False")
+    object.__setattr__(domain, "log", log)
     if not domain.low < domain.high:
-        raise SpaceError("low", domain.low, f"it must be less than high = {domain.high!r}")
+        rule = f"it must be less than high = {domain.high!r} in {domain!r}"
+        raise SpaceError("low", domain.low, rule)
     if domain.log and domain.low <= 0:
-        raise SpaceError("low", domain.low, "it must be positive on a log scale")
+        raise SpaceError("low", domain.low, f"it must be positive on a log scale, in {domain!r}")
 
 
 def _range_repr(domain: Float | Int) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rungwise.errors import SpaceError
 from rungwise.space import codec, configspace
-from rungwise.space.domains import Choice, Domain, Float, Int
+from rungwise.space.domains import Choice, Domain, Float, Int, looks_like_a_range, spell_range
 from rungwise.space.parameters import Parameter, check_name, in_order
 from rungwise.space.priors import is_drawable
 from rungwise.space.rules import Rule
@@ -29,26 +29,29 @@ _SHOWN = 6
 class Space:
     """A search space; immutable.
 
-    Build one with :meth:`parse`. Parameters are in the space's own order, which is by name, with
-    those that depend on others behind them; so a space does not depend on the order in which it
-    was written. Values are plain Python ``str``, ``int``, ``float``, ``bool`` and ``None``.
+    Build one with :meth:`parse`. Parameters are drawn in the space's own order, which is by name,
+    with those that depend on others behind them; so what is drawn does not depend on the order in
+    which a space was written. Configurations list their values in the order written. Values are
+    plain Python ``str``, ``int``, ``float``, ``bool`` and ``None``.
 
     Example:
         >>> space = Space.parse({"lr": Float(1e-5, 10, log=True), "act": ["relu", "tanh"]})
         >>> space.validate({"lr": 1, "act": "tanh"})
-        {'act': 'tanh', 'lr': 1.0}
+        {'lr': 1.0, 'act': 'tanh'}
     """
 
-    __slots__ = ("_by_name", "_forbidden", "_keys", "_listed", "_parameters", "_text")
+    __slots__ = ("_by_name", "_forbidden", "_keys", "_listed", "_parameters", "_text", "_written")
 
     def __init__(self, parameters: Iterable[Parameter], forbidden: Iterable[Rule] = ()) -> None:
-        self._parameters = in_order(parameters)
+        written = tuple(parameters)
+        self._parameters = in_order(written)
+        self._written = tuple(parameter.name for parameter in written)
         if not self._parameters:
             raise SpaceError("space", {}, "it must have at least one parameter")
         rules = {canonical(rule.to_json()): rule for rule in forbidden}
         self._forbidden = tuple(rules[text] for text in sorted(rules))
         self._by_name = {parameter.name: parameter for parameter in self._parameters}
-        self._text = canonical(self.to_json())
+        self._text = canonical(codec.space_to_json(self._parameters, self._forbidden))
         self._listed: tuple[dict[str, Scalar], ...] | None = None
         self._keys: tuple[str, ...] | None = None
 
@@ -78,12 +81,18 @@ class Space:
 
     def to_json(self) -> dict[str, Any]:
         """The space as plain JSON, without loss."""
-        return codec.space_to_json(self._parameters, self._forbidden)
+        written = (self._by_name[name] for name in self._written)
+        return codec.space_to_json(written, self._forbidden)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the parameters, in the space's own order."""
         return tuple(self._by_name)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The names of the parameters, in the order in which the space was written."""
+        return self._written
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -121,7 +130,7 @@ class Space:
                 if parameter.is_active(config):
                     config[parameter.name] = parameter.draw(rng)
             if not any(rule.holds(config) for rule in self._forbidden):
-                return config
+                return self._arrange(config)
         if self.size is None or self.size > MAX_LISTED:
             rule = f"its forbidden clauses refused {MAX_DRAWS} draws in a row"
             raise SpaceError("space", self, rule)
@@ -148,7 +157,7 @@ class Space:
         for rule in self._forbidden:
             if rule.holds(legal):
                 raise SpaceError("config", legal, f"the space forbids {rule}")
-        return legal
+        return self._arrange(legal)
 
     def key(self, config: Mapping[str, Any]) -> str:
         """The canonical name of a validated configuration, as JSON text.
@@ -208,13 +217,15 @@ class Space:
         return hash(self._text)
 
     def __repr__(self) -> str:
-        shown = ", ".join(
-            f"{parameter.name!r}: {parameter}" for parameter in self._parameters[:_SHOWN]
-        )
+        shown = ", ".join(f"{name!r}: {self._by_name[name]}" for name in self._written[:_SHOWN])
         more = len(self._parameters) - _SHOWN
         rest = f", … {more} more" if more > 0 else ""
         forbidden = f", {len(self._forbidden)} forbidden" if self._forbidden else ""
         return f"Space({{{shown}{rest}}}{forbidden})"
+
+    def _arrange(self, config: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """A configuration with its values in the order in which the space was written."""
+        return {name: config[name] for name in self._written if name in config}
 
     def _check_names(self, config: Mapping[str, Any]) -> None:
         """Every name is known, and every parameter that is always active is there."""
@@ -254,7 +265,9 @@ class Space:
                 for value in (parameter.domain.values() if active else (None,))
             ]
         return [
-            config for config in grown if not any(rule.holds(config) for rule in self._forbidden)
+            self._arrange(config)
+            for config in grown
+            if not any(rule.holds(config) for rule in self._forbidden)
         ]
 
 
@@ -263,6 +276,15 @@ def _domain(name: str, written: Any) -> Domain:
     if isinstance(written, (Float, Int, Choice)):
         return written
     value = plain(written)
+    if looks_like_a_range(value):
+        low, high = map(plain, value)
+        kind, bounds, log = spell_range(low, high)
+        rule = (
+            f"two numbers may mean a range or two options: write rungwise.{kind}({bounds}"
+            f"{', log=True' * log}) for all values between them, or rungwise.Choice([{low!r}, "
+            f"{high!r}]) for these two"
+        )
+        raise SpaceError(name, written, rule)
     if isinstance(value, (list, tuple)) or is_scalar(value):
         try:
             return Choice(value if isinstance(value, (list, tuple)) else [value])

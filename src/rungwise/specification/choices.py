@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from rungwise.core.scheduler import Recipe
 from rungwise.errors import InvalidArgumentError
+from rungwise.option_checks import guess_goal
 from rungwise.registry import RANKINGS, SCHEDULERS
 
-GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
-    "max": (
-        *("accuracy", "acc", "auc", "f1", "precision", "recall"),
-        *("score", "reward", "r2", "bleu", "map", "iou"),
-    ),
-    "min": (
-        *("loss", "error", "err", "mse", "rmse", "mae", "nll"),
-        *("perplexity", "ppl", "cost", "regret", "wer", "cer"),
-    ),
-}
-"""Metrics that are always maximised, or minimised."""
-
-REVERSING = ("neg", "negative", "minus", "inverse", "reduction", "drop")
-"""Words that reverse the meaning of a metric: with one of them its name says nothing."""
-
-
-def guess_goal(name: str) -> Literal["min", "max"] | None:
-    """The goal that the name of a metric implies: a well-known one, or one with such a part.
-
-    Parts are separated by underscores, and capitals do not matter. None for a name that is not
-    known, or whose parts contradict each other.
-
-    Args:
-        name: of the metric.
-
-    Example:
-        >>> guess_goal("val_accuracy"), guess_goal("test_loss")
-        ('max', 'min')
-        >>> guess_goal("speed"), guess_goal("neg_loss"), guess_goal("loss_score")
-        (None, None, None)
-    """
-    parts = set(name.lower().split("_"))
-    found = [goal for goal, names in GOALS.items() if parts.intersection(names)]
-    return found[0] if len(found) == 1 and parts.isdisjoint(REVERSING) else None
+__all__ = ["build_scheduler", "guess_goal"]
 
 
 def build_scheduler(text: str | None, **options: Any) -> Recipe:

@@ -27,6 +27,7 @@ from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.scalars import scalar
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.space.codec import VERSION
+from rungwise.space.domains import looks_like_a_range, spell_range
 from rungwise.space.scalars import is_scalar
 from rungwise.specification.document import Document
 from rungwise.specification.files import read
@@ -112,6 +113,16 @@ def _entry(name: str, document: Document) -> dict[str, Any]:
         raise SpaceError(document.label(), written, f"{_FORMS} (a constant null is [null])")
     if not isinstance(written, list) and not is_scalar(written):
         raise SpaceError(document.label(), written, _FORMS)
+    if looks_like_a_range(written):
+        low, high = written
+        kind, bounds, log = spell_range(low, high)
+        least, most = bounds.split(", ")
+        rule = (
+            f"two numbers may mean a range or two options: write {{type: {kind.lower()}, low: "
+            f"{least}, high: {most}{', log: true' * log}}} for all values between them, or {{type: "
+            f"choice, options: [{low!r}, {high!r}]}} for these two"
+        )
+        raise SpaceError(document.label(), written, rule)
     options = written if isinstance(written, list) else [written]
     return _checked(name, document, {"type": "choice", "options": options, "ordered": False})
 

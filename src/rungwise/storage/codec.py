@@ -16,6 +16,7 @@ from rungwise.core.codec import (
     event_from_json,
     event_to_json,
     metrics_to_json,
+    number_to_json,
 )
 from rungwise.core.decisions import CONTINUE, NOTED, PAUSE, STOP, WAIT, Decision
 from rungwise.core.events import Event, Reported
@@ -118,12 +119,14 @@ def _event_text(event: Event) -> str:
         numbers = (event.resource, event.value, event.at, event.cost)
         if all(type(n) is int or (type(n) is float and math.isfinite(n)) for n in numbers):
             resource, value, at, cost = numbers
-            metrics = ""
+            more = ""
             if event.metrics:
-                metrics = f', "metrics": {to_text(metrics_to_json(event.metrics))}'
+                more = f', "metrics": {to_text(metrics_to_json(event.metrics))}'
+            if event.again:
+                more += f', "again": {number_to_json(event.again)!r}'
             return (
                 f'{{"kind": "Reported", "job": {event.job}, "resource": {resource!r}, '
-                f'"value": {value!r}, "at": {at!r}, "cost": {cost!r}{metrics}}}'
+                f'"value": {value!r}, "at": {at!r}, "cost": {cost!r}{more}}}'
             )
     return to_text(event_to_json(event))
 

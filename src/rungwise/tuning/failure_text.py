@@ -20,6 +20,12 @@ def describe_failure(failure: Failure) -> str:
     return failure.reason if place is None else f"{failure.reason} ({place})"
 
 
+def describe_traceback(failure: Failure) -> str:
+    """The traceback, or what was printed last, with a heading; "" if there is neither."""
+    text = failure.trace.strip("\n") or failure.output.strip("\n")
+    return f"The first traceback:\n{text.rstrip()}" if text.strip() else ""
+
+
 def find_place(trace: str) -> str | None:
     """The deepest line of a traceback that is in the file of the training function.
 

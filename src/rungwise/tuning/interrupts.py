@@ -1,13 +1,22 @@
-"""Ctrl-C once: finish gracefully; twice: now. SIGTERM counts as the first."""
+"""Ctrl-C once: finish gracefully; twice: now. SIGTERM counts as the first.
+
+A script that does not catch the interrupt ends with its message instead of a traceback.
+"""
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
+
+from rungwise.errors import StudyInterrupted
+
+EXIT_CODE = 130
+"""The exit code of a program that was interrupted."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -43,3 +52,22 @@ def graceful(on_first: Callable[[], None]) -> Iterator[None]:
         for number, handler in before.items():
             # None: it was not set from Python, and cannot be put back.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def make_interrupt(message: str) -> StudyInterrupted:
+    """The exception of an interrupted study; a script that does not catch it shows no traceback."""
+    before = sys.excepthook
+    if getattr(before, "of_rungwise", False):
+        return StudyInterrupted(message)
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, StudyInterrupted):
+            before(kind, error, trace)
+            return
+        print(f"rungwise: {error}", file=sys.stderr)  # noqa: T201 - it is the place for it
+        if not (sys.flags.interactive or hasattr(sys, "ps1")):
+            raise SystemExit(EXIT_CODE)  # Python ends with the code of an error raised here
+
+    show.of_rungwise = True  # type: ignore[attr-defined]
+    sys.excepthook = show
+    return StudyInterrupted(message)

@@ -28,7 +28,7 @@ from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import RunOptions
 from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import list_trials
-from rungwise.tuning.failure_text import describe_failure
+from rungwise.tuning.failure_text import describe_failure, describe_traceback
 from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
 from rungwise.views import BestTrial, StudyResult, StudyView
 
@@ -101,16 +101,20 @@ class TuningResult(StudyResult):
         """
         if self.ended or self.running:
             return self.view.why
-        return f"The study is not running and can be resumed; {self.view.explanation}."
+        rest = self.view.rest and f"{self.view.rest},"
+        return f"The study was interrupted{rest} and can be resumed; {self.view.explanation}."
 
     def _found(self) -> BestTrial | None:
         return None if self.view.best is None else self.best
 
     def _nothing_found(self) -> NothingFoundError:
-        hint = "The tracebacks: [failure.trace for failure in result.failures]"
-        if self._kept and self.failures:
-            number = self.failures[0].trial
-            hint += f", or rungwise show {shlex.quote(shown(self.path))} --trial {number}"
+        hint = "All tracebacks: [failure.trace for failure in result.failures]"
+        if self.failures:
+            first = self.failures[0]
+            hint = f"{describe_traceback(first)}\n{hint}".lstrip()
+            if self._kept:
+                name = shlex.quote(shown(self.path))
+                hint += f", or rungwise show {name} --trial {first.trial}"
         path = str(self.path) if self._kept else None
         return NothingFoundError(path, [describe_failure(each) for each in self.failures], hint)
 

@@ -23,16 +23,17 @@ from rungwise.errors import (
     NothingFoundError,
     RetrainingError,
     SafetyNetWarning,
-    StudyInterrupted,
 )
 from rungwise.policy import Fact, Policy, Rules
 from rungwise.storage.study_file import About, StudyPart, shown
 from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.checkpoint_retention import CheckpointRetention
-from rungwise.tuning.failure_text import describe_failure
+from rungwise.tuning.failure_text import describe_failure, describe_traceback
+from rungwise.tuning.first_failures import FirstFailures
 from rungwise.tuning.folding import fold_for_resuming
-from rungwise.tuning.interrupts import graceful
+from rungwise.tuning.interrupts import graceful, make_interrupt
+from rungwise.tuning.misuse import MisuseWatch
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.surroundings import (
@@ -64,10 +65,6 @@ class ReportEvent:
     decision: str
     best: float | None
     metrics: Mapping[str, float] = field(default_factory=dict)
-
-
-FIRST_FAILURES = 20
-"""A study gives up when this many jobs per worker have failed before the first report."""
 
 
 _CONSEQUENCES = {
@@ -125,7 +122,8 @@ class Tuner:
         self._interrupted = self._interrupt_shown = False
         self._recall: Callable[[], None] | None = None
         self._gave_up: Failure | None = None
-        self._hopeless = self._failures + FIRST_FAILURES * prepared.workers
+        self._first_failures = FirstFailures(prepared.workers)
+        self._misuse = MisuseWatch(display, self.engine, assignments, store)
 
     def run(self) -> float:
         """Run; how many seconds the study has taken in all.
@@ -158,9 +156,9 @@ class Tuner:
                 with graceful(self._interrupt):
                     seconds = self._work()
             except KeyboardInterrupt:
-                raise StudyInterrupted(self._hint(self.engine)) from None
+                raise make_interrupt(self._hint(self.engine)) from None
             if not self._is_over():
-                raise StudyInterrupted(self._hint(self.engine))
+                raise make_interrupt(self._hint(self.engine))
         if self._options.keep != "all":
             rows = views.leaderboard(self.engine, limit=self._options.keep)
             self._retention.tidy([row.trial for row in rows if row.value is not None])
@@ -244,7 +242,9 @@ class Tuner:
             attempts=Counter(failure.trial for failure in recent if not failure.spared),
             spared=[failure.trial for failure in recent if failure.spared],
             find_problem=lambda: find_problem(self._store),
+            find_start=self._misuse.find_start,
             on_failure=self._failed,
+            on_repeat=self._misuse.repeated,
             on_notice=self._notice,
         )
 
@@ -262,8 +262,10 @@ class Tuner:
         if self._is_over():
             return self.engine.why()
         how = "was interrupted" if self._interrupted else "stopped"
-        resumable = " and can be resumed" if self._kept else ""
-        return f"The study {how}{resumable}; {self.engine.scheduler.explain()}."
+        rest = views.describe_rest(self.engine)
+        if self._kept:
+            rest += f"{',' * bool(rest)} and can be resumed"
+        return f"The study {how}{rest}; {self.engine.scheduler.explain()}."
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -292,6 +294,7 @@ class Tuner:
         if type(fact) is not Reported:
             return
         job = self.engine.jobs[fact.job]
+        self._misuse.reported(job.trial, fact.resource)
         self._retention.reported(job.trial, fact.resource)
         self._watch_ceiling()
         if self._on_report is not None:
@@ -309,6 +312,7 @@ class Tuner:
 
     def _failed(self, failure: Failure, again: bool) -> None:  # noqa: FBT001 - a callback
         self._failures += 1
+        self._first_failures.add(failure, len(self.engine.jobs))
         self._part.note_failure(failure)
         if not again and self._assignments.phase == "retrain" and self._recall is not None:
             self._gave_up = failure
@@ -322,8 +326,7 @@ class Tuner:
         self._display.notice(text)
 
     def _tick(self, backend: Backend) -> None:
-        if self._failures >= self._hopeless and not self.engine.reports:
-            # Nothing works: most likely the training function itself is wrong.
+        if not self.engine.reports and self._first_failures.is_hopeless(self.engine.open_jobs):
             raise self._nothing_found()
         self._watch.check()
         if self._interrupted and not self._interrupt_shown:
@@ -370,17 +373,22 @@ class Tuner:
         """The error of a study in which every job failed; the file of one that is not kept goes."""
         failures = self._part.failures()
         reasons = [describe_failure(failure) for failure in failures]
-        first = failures[0]
+        # That of the last, where others had failed before, in an earlier session perhaps.
+        failure = failures[-1 if self._first_failures.identical else 0]
+        hint = describe_traceback(failure)
         if not self._kept:
-            trace = first.trace or first.output
-            hint = f"The first traceback:\n{trace.rstrip()}" if trace.strip() else ""
             return NothingFoundError(None, reasons, hint)
         name = shown(self._file.path)
-        hint = (
-            f"The tracebacks: rungwise show {shlex.quote(name)} --trial {first.trial}, or "
+        if self._first_failures.identical:
+            hint += (
+                "\nIt stopped because all failures were the same before anything was reported. If "
+                f"other configurations would work: rungwise resume {shlex.quote(name)}"
+            )
+        hint += (
+            f"\nAll tracebacks: rungwise show {shlex.quote(name)} --trial {failure.trial}, or "
             f"[failure.trace for failure in rungwise.load({name!r}).failures]"
         )
-        return NothingFoundError(str(self._file.path), reasons, hint)
+        return NothingFoundError(str(self._file.path), reasons, hint.lstrip())
 
     def _resume_hint(self, engine: Engine) -> str:
         had = f"{engine.reports} reports of {len(engine.trials)} trials"

@@ -34,7 +34,7 @@ class Row:
         resource: where that value was reported.
         reached: the furthest resource it reported, 0 before its first report.
         rung: the level of the highest rung it reached, None below the first.
-        state: its state, in one word.
+        state: its state, in one word, see :func:`describe_state`.
         config: its configuration.
         note: any further information, for example why it failed.
     """
@@ -106,8 +106,13 @@ def leaderboard(engine: ReadableStudy, limit: int | None = None) -> list[Row]:
     keys = ((min(trial.losses, default=math.inf), trial.id) for trial in engine.trials)
     best = sorted(keys) if limit is None else nsmallest(limit, keys)
     sign, levels = _sign(engine.study.goal), list_levels(engine)
+    furthest = find_furthest(engine)
+
+    def states(trial: Trial) -> str:
+        return describe_state(trial, furthest)
+
     return [
-        _row(rank, engine.trials[number], loss, sign, levels)
+        _row(rank, engine.trials[number], loss, sign, levels, states(engine.trials[number]))
         for rank, (loss, number) in enumerate(best, start=1)
     ]
 
@@ -200,6 +205,37 @@ def next_level(engine: ReadableStudy, trial: Trial) -> int | None:
     return levels[above] if above < len(levels) else None
 
 
+COMPLETED = "completed"
+"""The state of a trial that is done because it was trained as far as a trial may be."""
+
+
+def find_furthest(engine: ReadableStudy) -> float:
+    """How far a trial may be trained at most; infinite if that is not known."""
+    maximum = engine.study.scheduler.max_resource
+    return math.inf if maximum is None else maximum
+
+
+def describe_state(trial: Trial, furthest: float) -> str:
+    """The state of a trial in one word: that of the engine, or :data:`COMPLETED`.
+
+    For the engine a trial is stopped once it may not be trained on. A person distinguishes whether
+    it was stopped early or got to the end.
+    """
+    done = trial.state is State.STOPPED and trial.resource >= furthest
+    return COMPLETED if done else trial.state.value
+
+
+def describe_rest(engine: ReadableStudy) -> str:
+    """What a study that has not ended has before it, to be added to a state; "" if not known."""
+    limit = engine.study.limits.trials
+    if limit is None:
+        return ""
+    left = limit - len(engine.trials)
+    if left > 0:
+        return f", {left} trial{'s' * (left != 1)} to go"
+    return ", all trials drawn"
+
+
 _PAUSED = (State.PAUSED, State.PAUSING)
 
 
@@ -207,7 +243,9 @@ def _levels_met(engine: ReadableStudy) -> Sequence[int]:
     return sorted({int(job.until) for job in engine.jobs})
 
 
-def _row(rank: int, trial: Trial, loss: float, sign: float, levels: Sequence[int]) -> Row:
+def _row(
+    rank: int, trial: Trial, loss: float, sign: float, levels: Sequence[int], state: str
+) -> Row:
     reached = bisect_right(levels, trial.resource)
     value = _value(loss, sign)
     return Row(
@@ -217,7 +255,7 @@ def _row(rank: int, trial: Trial, loss: float, sign: float, levels: Sequence[int
         resource=None if value is None else trial.resources[trial.losses.index(loss)],
         reached=trial.resource,
         rung=levels[reached - 1] if reached else None,
-        state=trial.state.value,
+        state=state,
         config=dict(trial.config),
         note=trial.note,
     )

@@ -62,7 +62,7 @@ class StudyResult:
 
     @property
     def resource_spent(self) -> float:
-        """The total resource of all reports."""
+        """The resource trained in total; what was trained twice counts twice."""
         return self.view.resource_spent
 
     @property

@@ -55,7 +55,7 @@ class TrialView:
     @property
     def state(self) -> str:
         """Its state, in one word."""
-        return self._trial.state.value
+        return folds.describe_state(self._trial, folds.find_furthest(self._study))
 
     @property
     def resource(self) -> float:
@@ -80,7 +80,10 @@ class TrialView:
         """What happened to it, one sentence each."""
         jobs = [job for job in self._study.jobs if job.trial == self._trial.id]
         sign = 1.0 if self._study.study.goal == "min" else -1.0
-        return self._trial.story(jobs, sign)
+        story = self._trial.story(jobs, sign)
+        if self.state == folds.COMPLETED:
+            story[-1] = f"it is now {folds.COMPLETED}: trained to the maximum"
+        return story
 
 
 class StudyView:
@@ -143,8 +146,13 @@ class StudyView:
 
     @property
     def resource_spent(self) -> float:
-        """The total resource of all reports."""
+        """The resource trained in total; what was trained twice counts twice."""
         return self._study.spent
+
+    @property
+    def resource_repeated(self) -> float:
+        """How much of it was trained again, because there was no checkpoint to go on from."""
+        return self._study.spent - sum(trial.resource for trial in self._study.trials)
 
     @property
     def cost(self) -> float:
@@ -160,6 +168,11 @@ class StudyView:
     def ended(self) -> bool:
         """Whether the study is over."""
         return self._study.ended is not None
+
+    @property
+    def rest(self) -> str:
+        """What a study that has not ended has before it (", 16 trials to go"); "" if not known."""
+        return folds.describe_rest(self._study)
 
     @property
     def why(self) -> str:

@@ -1,0 +1,77 @@
+"""Arguments by the names that other libraries have for them: answered with ours."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeVar
+
+from rungwise.errors import UnknownArgumentError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FOREIGN: Mapping[str, tuple[str, ...]] = {
+    "trials=": (
+        *("num_samples", "n_trials", "num_trials", "max_trials", "trial_num", "max_evals"),
+        *("n_iter", "n_calls", "n_configs", "max_evaluations_total", "evaluations", "count"),
+    ),
+    "max_resource=": (
+        *("max_t", "max_epochs", "epochs", "max_iter", "max_steps", "max_budget", "max_r"),
+        *("n_epochs", "num_epochs", "budget"),
+    ),
+    "seconds=": (
+        *("timeout", "time_budget_s", "timeout_s", "max_time", "time_limit", "time_budget"),
+        *("max_wallclock_time", "wall_clock_limit"),
+    ),
+    "goal=": ("mode", "direction", "minimize", "maximize", "greater_is_better"),
+    "workers=": (
+        *("max_concurrent_trials", "max_concurrent", "n_jobs", "n_workers", "num_workers"),
+        *("concurrency", "max_parallelism", "n_parallel"),
+    ),
+    "gpus_per_worker=": ("resources_per_trial", "gpus_per_trial", "gpus", "num_gpus"),
+    'scheduler=, such as "asha" or rungwise.PASHA(min_resource=…, eta=…),': (
+        *("pruner", "min_resource", "eta", "grace_period", "reduction_factor", "min_t", "factor"),
+        *("brackets", "min_budget", "max_t_attr", "ranking"),
+    ),
+    "searcher=": ("sampler", "search_alg", "search", "suggester", "algo", "optimizer", "method"),
+    "initial=": ("points_to_evaluate", "initial_points", "init_configs", "enqueue"),
+    "study=": ("storage", "storage_path", "study_name", "name", "path", "db", "local_dir", "file"),
+    "seed=": ("random_state", "random_seed", "rng"),
+    "retries=": ("max_failures", "max_retries", "retry"),
+    "target=": ("stop_value", "goal_value"),
+    "on_report= (or on_end=)": ("callbacks", "callback", "on_trial_result"),
+    "show=": ("verbose", "verbosity", "progress_bar", "show_progress_bar", "progress"),
+    "metric=": ("metrics", "scoring", "objective_metric", "monitor", "measure"),
+    "the second argument, space,": ("param_space", "search_space", "params", "config", "domain"),
+    "the first argument, train,": ("objective", "func", "function", "trainable", "fn", "run_fn"),
+}
+"""What an argument is called here, and what other libraries call it."""
+
+_OURS = {theirs: ours for ours, names in FOREIGN.items() for theirs in names}
+
+
+def answer_unknown_names(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function answer an unknown keyword with the one that was probably meant."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name in kwargs:
+            if name not in known:
+                raise UnknownArgumentError(function.__name__, name, _suggest(name, tuple(known)))
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def _suggest(name: str, known: tuple[str, ...]) -> str:
+    ours = _OURS.get(name.lower())
+    if ours is not None:
+        return f"here it is {ours.removesuffix(',')}"
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"did you mean {near[0]}=?"
+    return f"it has {', '.join(known)}"

@@ -1,0 +1,436 @@
+"""What used to happen in silence: each is now refused, or said once with what to do about it."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from command_line import run_here
+
+import rungwise as rw
+from rungwise.core.failures import Failure
+from rungwise.tuning.first_failures import SAME_FAILURES, SAME_TRIALS, FirstFailures, name_kind
+
+SPACE = {"x": rw.Float(0, 1)}
+
+
+class Listening:
+    """A display that keeps what it is to show."""
+
+    def __init__(self):
+        self.notices, self.ended = [], []
+
+    def begin(self, snapshot):
+        pass
+
+    def due(self):
+        return False
+
+    def update(self, snapshot):
+        pass
+
+    def notice(self, text):
+        self.notices.append(text)
+
+    def end(self, snapshot, text):
+        self.ended.append(text)
+
+
+def tune(train, **changes):
+    arguments = {
+        "metric": "loss",
+        "goal": "min",
+        "max_resource": 9,
+        "trials": 12,
+        "backend": rw.Threads(1),
+        "show": Listening(),
+        **changes,
+    }
+    return rw.tune(train, arguments.pop("space", SPACE), **arguments), arguments["show"]
+
+
+def without_checkpoints(config, run):
+    for epoch in run.resources():
+        run.report(epoch, loss=config["x"] + 1 / epoch)
+
+
+# -- everything fails ----------------------------------------------------------------------------
+
+
+def test_failures_that_are_all_the_same_stop_the_study_after_a_few(tmp_path):
+    def broken(config, run):
+        raise KeyError(f"learning_rate {config['x']}")
+
+    path = tmp_path / "s.db"
+    with pytest.raises(rw.NothingFoundError) as nothing:
+        tune(broken, trials=None, study=path, backend=rw.Threads(2))
+    failures = rw.load(path).failures
+    assert SAME_FAILURES <= len(failures) <= SAME_FAILURES + 4
+    assert len({failure.trial for failure in failures}) >= SAME_TRIALS
+    text = str(nothing.value)
+    assert "(test_silent_traps.py, line " in text
+    assert "The first traceback:\nTraceback (most recent call last):" in text
+    assert f"If other configurations would work: rungwise resume {path}" in text
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        pytest.param(lambda trial: trial < SAME_TRIALS - 1, id="the first few fail"),
+        pytest.param(lambda trial: trial % 3, id="two thirds fail"),
+    ],
+)
+def test_a_healthy_study_with_early_failures_goes_on(fails):
+    def sometimes(config, run):
+        if fails(run.trial):
+            raise ValueError("a bad configuration")
+        without_checkpoints(config, run)
+
+    result, _ = tune(sometimes, max_resource=3)
+    assert (result.trials, result.ended) == (12, True)
+
+
+def test_a_slow_job_that_still_runs_may_be_the_one_that_works():
+    """Its worker's neighbour fails again and again; the study waits for its first report."""
+
+    def train(config, run):
+        if run.trial:
+            raise ValueError("only trial 0 works")
+        time.sleep(1.5)
+        run.report(1, loss=1)
+
+    result, _ = tune(train, backend=rw.Threads(2), trials=9, max_resource=1, retries=1)
+    assert result.best.trial == 0
+    assert len(result.failures) == 16
+
+
+def fail(watch, number, reason, trace="", trial=None):
+    trial = number if trial is None else trial
+    watch.add(Failure(number, trial, 0, 0.0, reason, trace, ""), number + 1)
+
+
+def test_different_failures_and_few_trials_are_no_reason_to_give_up():
+    watch = FirstFailures(1)
+    for number in range(10):
+        fail(watch, number, "ValueError: a" if number % 2 else "KeyError: b")
+    assert not watch.is_hopeless([])
+    watch = FirstFailures(1)
+    for number in range(SAME_FAILURES + 3):
+        fail(watch, number, "ValueError: a", trial=number % (SAME_TRIALS - 1))
+    assert not watch.is_hopeless([])
+    for number in range(20):
+        fail(watch, number, "ValueError: a")
+    assert not watch.is_hopeless([3]) or not watch.identical
+    assert watch.is_hopeless([99])
+
+
+def test_numbers_do_not_make_failures_different():
+    first, second, other = (
+        Failure(0, 0, 0, 0.0, reason, "", "")
+        for reason in ("out of memory: 20.5 MB", "out of memory: 3e9 MB", "out of disk")
+    )
+    assert name_kind(first) == name_kind(second) != name_kind(other)
+
+
+SCRIPT = """
+    import json, os
+    with open(os.environ["RUNGWISE_REPORTS"], "a") as file:
+        file.write(json.dumps({"resource": 1, "los": 0.5}) + "\\n")
+"""
+
+
+def test_a_command_whose_trials_all_failed_says_why_and_does_not_exit_with_0(tmp_path):
+    (tmp_path / "tr.py").write_text(textwrap.dedent(SCRIPT))
+    (tmp_path / "y.yaml").write_text("lr: {type: float, low: 0, high: 1}")
+    arguments = "tune tr.py --space y.yaml --metric loss --trials 2 --max-resource 3 --workers 1"
+    done = run_here(
+        [*arguments.split(), "--study", "k.db", "-q", "--retries", "0"], folder=tmp_path
+    )
+    assert done.returncode == 1
+    assert "No trial has reported a finite value." in done.stdout
+    assert "retrain" not in done.stdout
+    assert "would have spent" not in done.stdout
+    assert "2 ×  " in done.stderr
+    assert "'loss'" in done.stderr
+    again = run_here(["resume", "k.db", "--json"], folder=tmp_path)
+    assert (again.returncode, '"best": null' in again.stdout) == (1, True)
+
+
+# -- what was trained again ----------------------------------------------------------------------
+
+
+def counting(folder, train):
+    """The training function, and how many epochs it has trained in all."""
+
+    def counted(config, run):
+        for epoch in run.resources():
+            with (folder / "epochs").open("a") as file:
+                file.write("x")
+            train(config, run, epoch)
+
+    return counted, lambda: len((folder / "epochs").read_text())
+
+
+def report(config, run, epoch):
+    run.report(epoch, loss=(config["x"] - 0.3) ** 2 + abs(config["x"] - 0.8) / epoch)
+
+
+@pytest.mark.parametrize("variant", ["promotion", "stopping"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_trained_again_counts_as_spent(tmp_path, variant, workers):
+    train, trained = counting(tmp_path, report)
+    path = tmp_path / "s.db"
+    result, display = tune(
+        train,
+        study=path,
+        trials=30,
+        scheduler=rw.ASHA(variant=variant),
+        backend=rw.Threads(workers),
+    )
+    assert result.resource_spent == trained() == rw.load(path).resource_spent
+    again = result.view.resource_repeated
+    assert (again > 0) == (variant == "promotion")
+    said = [text for text in display.notices if "without a checkpoint" in text]
+    assert len(said) == (variant == "promotion")
+    assert all("run.checkpoint" in text and "variant=stopping" in text for text in said)
+
+
+def test_a_budget_counts_what_is_trained_again(tmp_path):
+    train, trained = counting(tmp_path, report)
+    result, _ = tune(train, trials=None, resource_budget=60, scheduler=rw.ASHA())
+    assert "the budget of 60 units of resource is used up" in result.why
+    assert 60 <= trained() <= 60 + 9
+
+
+def test_with_checkpoints_nothing_is_trained_again_and_nothing_is_said(tmp_path):
+    def saving(config, run, epoch):
+        with run.checkpoint(epoch):
+            pass
+        report(config, run, epoch)
+
+    train, trained = counting(tmp_path, saving)
+    result, display = tune(train, study=tmp_path / "s.db", trials=30, scheduler=rw.ASHA())
+    assert (result.resource_spent, result.view.resource_repeated) == (trained(), 0)
+    assert not display.notices
+
+
+def test_a_checkpoint_below_the_last_report_costs_only_what_is_between(tmp_path):
+    def saving(config, run, epoch):
+        if epoch == 2:
+            with run.checkpoint(epoch):
+                pass
+        report(config, run, epoch)
+
+    train, trained = counting(tmp_path, saving)
+    result, display = tune(train, trials=30, scheduler=rw.ASHA())
+    assert result.resource_spent == trained()
+    assert any("without a checkpoint" in text for text in display.notices)  # those from 1
+
+
+def test_the_command_says_how_much_was_trained_again(tmp_path):
+    tune(without_checkpoints, study=tmp_path / "s.db", scheduler=rw.ASHA())
+    shown = run_here(["show", "s.db"], folder=tmp_path).stdout
+    assert "trained again, without a checkpoint)" in " ".join(shown.split())
+
+
+# -- units, goals, names ---------------------------------------------------------------------------
+
+
+def steps(config, run):
+    for step in range(100, 501, 100):
+        run.report(step, loss=1 / step)
+
+
+def test_reports_beyond_the_maximum_are_said_once_with_the_remedy():
+    _, display = tune(steps, trials=3)
+    (said,) = (text for text in display.notices if "max_resource is 9" in text)
+    assert said.startswith("trial 0 reported at resource 100, ")
+    assert "in the same unit" in said
+    with pytest.warns(rw.UsageWarning, match="max_resource is 9") as warned:
+        tune(steps, trials=3, show="quiet")
+    assert len(warned) == 1
+
+
+def test_a_goal_against_the_name_of_the_metric_is_said():
+    def train(config, run):
+        run.report(1, val_accuracy=config["x"])
+
+    common = {"metric": "val_accuracy", "trials": 1, "max_resource": 1}
+    _, display = tune(train, goal="min", **common)
+    (said,) = display.notices
+    assert "usually to be maximised: if that is meant, give goal='max'" in said
+    with pytest.warns(rw.UsageWarning, match="usually to be maximised"):
+        tune(train, goal="min", show="quiet", **common)
+    assert not tune(train, goal="max", **common)[1].notices
+
+
+def test_a_goal_that_is_left_out_is_taken_from_a_well_known_name():
+    def train(config, run):
+        run.report(1, val_accuracy=config["x"], speed=1)
+
+    common = {"trials": 1, "max_resource": 1, "goal": None}
+    result, display = tune(train, metric="val_accuracy", **common)
+    assert result.goal == "max"
+    assert display.notices == [
+        "the goal is max, taken from the name of the metric, val_accuracy",
+    ]
+    with pytest.raises(rw.InvalidArgumentError, match="goal is missing: say whether the metric"):
+        tune(train, metric="speed", **common)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("num_samples", "trials="),
+        ("n_trials", "trials="),
+        ("max_t", "max_resource="),
+        ("timeout", "seconds="),
+        ("mode", "goal="),
+        ("direction", "goal="),
+        ("max_concurrent_trials", "workers="),
+        ("n_jobs", "workers="),
+        ("sampler", "searcher="),
+        ("pruner", "scheduler="),
+        ("points_to_evaluate", "initial="),
+        ("reduction_factor", "eta="),
+        ("trails", "did you mean trials="),
+    ],
+)
+def test_names_of_other_libraries_are_answered_with_ours(theirs, ours):
+    with pytest.raises(TypeError, match=rf"tune\(\) has no argument {theirs}=: ") as wrong:
+        tune(without_checkpoints, **{theirs: 20})
+    assert ours in str(wrong.value)
+    assert isinstance(wrong.value, rw.RungwiseError)
+
+
+def test_every_name_that_is_suggested_exists_and_no_foreign_one_is_ours():
+    import inspect  # noqa: PLC0415
+
+    from rungwise.tuning.foreign_names import FOREIGN  # noqa: PLC0415
+
+    known = inspect.signature(rw.tune).parameters
+    for ours, theirs in FOREIGN.items():
+        named = ours.split(",")[1].strip() if ours.startswith("the ") else ours.partition("=")[0]
+        assert named in known
+        assert not set(theirs) & set(known)
+
+
+def test_scalars_of_numpy_are_taken_wherever_pythons_are():
+    one, three = np.int64(1), np.int64(3)
+    result, _ = tune(
+        without_checkpoints,
+        space={
+            "x": rw.Float(np.float32(0), one, log=np.False_),
+            "n": rw.Int(one, np.int64(9), log=np.True_),
+            "size": rw.Choice([one, three], ordered=np.True_),
+            "flag": np.True_,
+        },
+        initial=[{"x": np.float64(0.5), "n": three, "size": one, "flag": np.True_}],
+        max_resource=three,
+        trials=three,
+        seed=one,
+        retries=one,
+        seconds=np.float32(60),
+        target=np.float64(0),
+    )
+    assert result.view.trial(0).config == {"x": 0.5, "n": 3, "size": 1, "flag": True}
+    assert {type(value) for value in result.best.config.values()} <= {float, int, bool}
+
+
+# -- how trials are shown ----------------------------------------------------------------------------
+
+
+def test_parameters_are_in_the_users_order_also_when_loaded(tmp_path):
+    names = ["zeta", "x", *(f"p_{number}" for number in range(12)), "alpha"]
+    space = {name: rw.Float(0, 1) for name in names}
+    path = tmp_path / "s.db"
+    result, _ = tune(without_checkpoints, space=space, trials=2, study=path)
+    assert list(result.best.config) == names
+    assert list(rw.load(path).best.config) == names
+    assert list(rw.load(path).engine.study.space.written) == names
+
+
+def test_the_order_in_which_a_space_is_written_draws_the_same():
+    written = {"b": rw.Float(0, 1), "a": rw.Int(1, 9), "c": ["x", "y", "z"]}
+    turned = dict(reversed(written.items()))
+    ours, theirs = rw.Space.parse(written), rw.Space.parse(turned)
+    assert ours == theirs
+    drawn = [space.sample(np.random.default_rng(3)) for space in (ours, theirs)]
+    assert drawn[0] == drawn[1]
+    assert [list(config) for config in drawn] == [["b", "a", "c"], ["c", "a", "b"]]
+
+
+def test_a_trial_trained_to_the_end_is_completed(tmp_path):
+    path = tmp_path / "s.db"
+    result, _ = tune(without_checkpoints, study=path, scheduler=rw.ASHA(), trials=27)
+    states = {row.trial: (row.state, row.reached) for row in result.leaderboard(None)}
+    assert states[result.best.trial] == ("completed", 9)
+    assert all((state == "completed") == (reached == 9) for state, reached in states.values())
+    shown = run_here(["show", path, "--trial", str(result.best.trial)]).stdout
+    assert "it is now completed: trained to the maximum" in shown
+
+
+# -- interrupts ----------------------------------------------------------------------------------------
+
+INTERRUPTED = """
+    import os, signal, sys, time
+    import rungwise as rw
+
+    def train(config, run):
+        for epoch in run.resources():
+            run.report(epoch, loss=config["x"])
+
+    def interrupt(report):
+        if report.trial == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    if __name__ == "__main__":
+        rw.tune(train, {"x": rw.Float(0, 1)}, metric="loss", max_resource=3, trials=20,
+                backend="threads:1", study="s.db", show="lines", on_report=interrupt)
+        print("not reached")
+"""
+
+
+def test_a_script_that_is_interrupted_shows_no_traceback(tmp_path):
+    (tmp_path / "script.py").write_text(textwrap.dedent(INTERRUPTED))
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ},
+    )
+    assert done.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("rungwise: Interrupted: ")
+    assert "Go on with: rungwise resume s.db" in last
+    assert "was interrupted, 16 trials to go, and can be resumed" in done.stderr
+    assert "goes on" not in done.stderr
+    result = rw.load(tmp_path / "s.db")
+    assert "was interrupted, 16 trials to go, and can be resumed" in result.why
+    assert "interrupted, 16 trials to go" in run_here(["list"], folder=tmp_path).stdout
+
+
+def test_other_errors_are_shown_as_before_after_an_interrupt(monkeypatch, capsys):
+    from rungwise.tuning import interrupts  # noqa: PLC0415
+
+    seen = []
+    monkeypatch.setattr(sys, "excepthook", lambda *error: seen.append(error[0]))
+    made = interrupts.make_interrupt("kept")
+    interrupts.make_interrupt("kept again")
+    sys.excepthook(ValueError, ValueError("other"), None)
+    assert seen == [ValueError]
+    with pytest.raises(SystemExit) as end:
+        sys.excepthook(type(made), made, None)
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "rungwise: kept\n"
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)  # a console is not ended
+    sys.excepthook(type(made), made, None)
