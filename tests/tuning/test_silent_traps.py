@@ -341,7 +341,7 @@ def test_scalars_of_numpy_are_taken_wherever_pythons_are():
     assert {type(value) for value in result.best.config.values()} <= {float, int, bool}
 
 
-# -- how trials are shown ----------------------------------------------------------------------------
+# -- how trials are shown ------------------------------------------------------------------------
 
 
 def test_parameters_are_in_the_users_order_also_when_loaded(tmp_path):
@@ -374,7 +374,7 @@ def test_a_trial_trained_to_the_end_is_completed(tmp_path):
     assert "it is now completed: trained to the maximum" in shown
 
 
-# -- interrupts ----------------------------------------------------------------------------------------
+# -- interrupts ----------------------------------------------------------------------------------
 
 INTERRUPTED = """
     import os, signal, sys, time
