@@ -62,6 +62,8 @@ PUBLIC = [
     "TableError",
     "Threads",
     "TuningResult",
+    "UnknownArgumentError",
+    "UsageWarning",
     "WorkerStartError",
     "__version__",
     "benchmarks",
@@ -115,7 +117,12 @@ def test_every_error_is_public_and_of_one_family():
     mine = {kind for kind in kinds if issubclass(kind, BaseException)}
     assert {kind.__name__ for kind in mine} <= set(rungwise.__all__)
     others = mine - {kind for kind in mine if issubclass(kind, errors.RungwiseError)}
-    assert others == {errors.StudyInterrupted, errors.SafetyNetWarning, errors.ModelWarning}
+    assert others == {
+        errors.StudyInterrupted,
+        errors.SafetyNetWarning,
+        errors.UsageWarning,
+        errors.ModelWarning,
+    }
 
 
 def test_errors_come_back_from_another_process():

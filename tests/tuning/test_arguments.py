@@ -36,7 +36,7 @@ WRONG = {
     "metric that is no text": ({"metric": 5}, "metric", "run.report can be given"),
     "empty metric": ({"metric": ""}, "metric", "run.report can be given"),
     "goal in words": ({"goal": "minimize"}, "goal", "'min' or 'max'"),
-    "no goal": ({"goal": None}, "goal", "minimised"),
+    "no goal": ({"goal": None, "metric": "speed"}, "goal", "minimised"),
     "space of nothing": ({"space": 5}, "", ""),
     "space without options": ({"space": {"x": []}}, "", "x"),
     "no train": ({"train": None}, "train", "a function train"),
@@ -167,11 +167,11 @@ def test_wrong_arguments_are_named_before_there_is_a_file(changes, tmp_path, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_metric_and_goal_must_be_said():
+def test_metric_must_be_given_and_goal_unless_the_metric_is_well_known():
     with pytest.raises(TypeError, match="metric"):
         rw.tune(train, SPACE, goal="min")
-    with pytest.raises(TypeError, match="goal"):
-        rw.tune(train, SPACE, metric="loss")
+    with pytest.raises(InvalidArgumentError, match="goal is missing"):
+        rw.tune(train, SPACE, metric="speed")
 
 
 @pytest.mark.parametrize("study", ["none.db", ".", "nowhere/none.db"])

@@ -203,10 +203,10 @@ def broken(config, run):
 
 def test_a_study_in_which_nothing_works_gives_up(tmp_path):
     path = tmp_path / "s.db"
-    typo = r"20 ×  ValueError: a typo \(test_odd_circumstances.py, line \d+, in broken\)"
+    typo = r"[67] ×  ValueError: a typo \(test_odd_circumstances.py, line \d+, in broken\)"
     with pytest.raises(rw.NothingFoundError, match=typo) as nothing:
         rw.tune(broken, SPACE, study=path, seconds=60, max_resource=9, workers=1, **COMMON)
-    assert len(rw.load(path).failures) == 20
+    assert 6 <= len(rw.load(path).failures) <= 7
     assert f"rungwise show {path} --trial 0, or " in str(nothing.value)
     with pytest.raises(rw.NothingFoundError) as nothing:  # its file is gone: the trace is shown
         rw.tune(broken, SPACE, seconds=60, max_resource=9, workers=1, **COMMON)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,9 +21,14 @@ PROGRESS_DELAY = 2.0
 
 def out() -> Console:
     """The console for results."""
-    # Without a terminal the width is that of wide tables, so that nothing is cut in a log.
+    # Without a terminal the width is that of wide tables, so that nothing is cut in a log; rich
+    # itself takes COLUMNS for terminals only.
     console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=120)
+    if console.is_terminal:
+        return console
+    asked = os.environ.get("COLUMNS", "")
+    width = int(asked) if asked.isascii() and asked.isdigit() and int(asked) > 0 else 120
+    return Console(highlight=False, width=width)
 
 
 def grid(console: Console, title: str) -> Table:

@@ -9,6 +9,7 @@ import typer
 from rungwise.cli import summary
 from rungwise.cli.arguments import ResultAsJson, Study
 from rungwise.cli.console import out
+from rungwise.cli.leaderboard import print_leaderboard
 from rungwise.cli.summary import line
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_value
@@ -39,7 +40,7 @@ def show(
         summary.print_trial(console, result, trial)
         return
     if result.trials:
-        summary.print_leaderboard(console, result, top)
+        print_leaderboard(console, result, top)
         summary.print_rungs(console, result)
     summary.print_summary(console, result)
     summary.print_failures(console, result)

@@ -30,6 +30,9 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to
 What = Annotated[str, typer.Option(help="What the rows are: reports or trials.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")]
 
+RESUMABLE = "to be resumed"
+"""The state, for programs, of a study that has not ended and that no process works on."""
+
 SUFFIXES = ("", "-wal", "-shm", ".lock")
 """What the files of a study have at the end of their names; the first is the study itself."""
 
@@ -40,7 +43,8 @@ def list_studies(folder: Folder = Path(), as_json: ResultAsJson = False) -> None
         raise InvalidArgumentError("folder", str(folder), "there is no such folder")
     found = [_describe(path) for path in sorted(folder.iterdir()) if is_study(path)]
     if as_json:
-        typer.echo(summary.as_line({"studies": found}))
+        rows = [{name: row[name] for name in row if name != "rest"} for row in found]
+        typer.echo(summary.as_line({"studies": rows}))
         return
     console = out()
     if not found:
@@ -53,7 +57,8 @@ def list_studies(folder: Folder = Path(), as_json: ResultAsJson = False) -> None
         best = "-" if row["best"] is None else f"{row['metric']} = {format_value(row['best'], 6)}"
         counts = (str(row[name]) for name in ("trials", "reports"))
         spent = "" if row["spent"] is None else f"{row['spent']:g}"
-        shown.add_row(line(row["study"]), line(row["state"]), *counts, line(best), spent)
+        state = f"interrupted{row['rest']}" if row["state"] == RESUMABLE else row["state"]
+        shown.add_row(line(row["study"]), line(state), *counts, line(best), spent)
     console.print(shown)
 
 
@@ -163,7 +168,8 @@ def _describe(path: Path) -> dict[str, Any]:
     running = FileLock(_beside(path, ".lock")).held()
     return {
         **row,
-        "state": "running" if running else "ended" if view.ended else f"interrupted{view.rest}",
+        "state": "running" if running else "ended" if view.ended else RESUMABLE,
+        "rest": view.rest,
         "metric": view.metric,
         "trials": view.trials,
         "reports": view.reports,

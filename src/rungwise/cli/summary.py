@@ -1,4 +1,4 @@
-"""The result of a study as text: the winner, why, what was spent, the leaderboard, rungs."""
+"""The result of a study as text: the winner, why, what was spent, rungs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from rungwise.cli.console import grid
+from rungwise.cli.tables import print_columns
 from rungwise.core.codec import jsonable
 from rungwise.display.phrases import describe_saving
 from rungwise.formatting import format_runtime, format_value, strip_controls
@@ -49,46 +49,21 @@ def print_summary(console: Console, result: TuningResult, *, why: bool = True) -
         console.print(describe_saving(saving))
 
 
-def print_leaderboard(console: Console, result: TuningResult, top: int) -> None:
-    """The best trials, with one column per parameter."""
-    shown = grid(console, f"The best {min(top, result.trials)} of {result.trials}")
-    rows = result.leaderboard(top)
-    names = list(dict.fromkeys(name for row in rows for name in row.config))
-    shown.add_column("#", justify="right")
-    shown.add_column("trial", justify="right")
-    shown.add_column(line(result.metric), justify="right")
-    shown.add_column("at", justify="right")
-    shown.add_column("state")
-    for name in names:
-        shown.add_column(line(name), justify="right", overflow="fold")
-    for row in rows:
-        shown.add_row(
-            str(row.rank),
-            str(row.trial),
-            format_value(row.value, 6, missing="-"),
-            "-" if row.resource is None else f"{row.resource:g}",
-            row.state,
-            *(line(_short(row.config.get(name))) for name in names),
-        )
-    console.print(shown)
-
-
 def print_rungs(console: Console, result: TuningResult) -> None:
     """How many trials have reached each rung."""
-    shown = grid(console, "Rungs")
-    for name in ("level", "reached", "waiting", "running to it", f"best {result.metric}"):
-        shown.add_column(line(name), justify="right")
     ceiling = result.view.ceiling
-    for rung in result.rungs():
-        mark = " ← ceiling" if rung.level == ceiling else ""
-        shown.add_row(
-            f"{rung.level:g}{mark}",
+    rows = [
+        [
+            f"{rung.level:g}{' ← ceiling' if rung.level == ceiling else ''}",
             str(rung.entered),
             str(rung.waiting),
             str(rung.running_to),
             format_value(rung.best, 6, missing="-"),
-        )
-    console.print(shown)
+        ]
+        for rung in result.rungs()
+    ]
+    best = f"best {line(result.metric)}"
+    print_columns(console, "Rungs", ["level", "reached", "waiting", "running to it", best], rows)
 
 
 def print_failures(console: Console, result: TuningResult, limit: int = 5) -> None:
@@ -137,9 +112,3 @@ def lines(text: str) -> str:
 def line(text: str) -> str:
     """The same in one line."""
     return lines(text).replace("\n", " ")
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return ""
-    return format_value(value) if isinstance(value, float) else str(value)

@@ -13,8 +13,9 @@ import typer
 from rungwise.backend_options import SHORT_FORMS, set_fields
 from rungwise.cli.arguments import AsJson, Function, Study
 from rungwise.cli.console import INTERRUPTED, out
+from rungwise.cli.leaderboard import print_leaderboard
 from rungwise.cli.options import with_options
-from rungwise.cli.summary import as_line, line, print_leaderboard, print_summary, result_to_json
+from rungwise.cli.summary import as_line, line, print_summary, result_to_json
 from rungwise.display import QuietDisplay, Snapshot, choose
 from rungwise.errors import (
     MISSING,
