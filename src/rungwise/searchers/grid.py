@@ -96,6 +96,8 @@ def _values(domain: Any, points: int) -> list[Any]:
         # The bounds themselves, exactly: a logarithm and its inverse may miss them by a bit.
         inner = [domain.at(k / (points - 1)) for k in range(1, points - 1)]
         return [domain.low, *inner, domain.high]
+    if domain.step is not None:
+        return sorted({domain.at(k / (points - 1) * (1 - 1e-12)) for k in range(points)})
     low, high = float(domain.low), float(domain.high)
     spread = np.geomspace(low, high, points) if domain.log else np.linspace(low, high, points)
     return sorted({min(max(round(value), domain.low), domain.high) for value in spread.tolist()})

@@ -16,8 +16,9 @@ from rungwise.searchers.model_warnings import warn_once
 from rungwise.searchers.observations import Observations, standings
 from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.samplers import library, make_sampler, name_sampler, silence_optuna
-from rungwise.space import Choice, Float, Space
+from rungwise.space import Choice, Float, Int, Space
 from rungwise.space.domains import Domain
+from rungwise.space.steps import find_number, value_at
 from rungwise.validation import set_frozen
 
 REPEATED = ("CmaEsSampler", "NSGAIISampler", "NSGAIIISampler")
@@ -240,9 +241,18 @@ def has_choice(domain: Domain) -> bool:
     return domain.size != 1
 
 
+def count_steps(domain: Float | Int) -> int:
+    """How many steps lead from the lowest value of a domain to the highest."""
+    assert domain.size is not None
+    return domain.size - 1
+
+
 def to_distribution(domain: Domain) -> Any:
     """A domain as a distribution of Optuna; unordered options are their positions."""
     kinds = library().distributions
+    if not isinstance(domain, Choice) and domain.step is not None:
+        # Optuna has no steps on a log scale; positions are numbers in any case.
+        return kinds.IntDistribution(0, count_steps(domain))
     if isinstance(domain, Float):
         return kinds.FloatDistribution(domain.low, domain.high, log=domain.log)
     if not isinstance(domain, Choice):
@@ -259,7 +269,11 @@ def _params(space: Space, observed: Observed) -> dict[str, Any]:
         domain = parameter.domain
         if parameter.name in observed.config and has_choice(domain):
             value = observed.config[parameter.name]
-            params[parameter.name] = domain.index(value) if isinstance(domain, Choice) else value
+            if isinstance(domain, Choice):
+                value = domain.index(value)
+            elif domain.step is not None:
+                value = find_number(domain.low, domain.step, value)
+            params[parameter.name] = value
     return params
 
 
@@ -272,6 +286,9 @@ def suggest_config(space: Space, trial: Any) -> dict[str, Any]:
             continue
         if not has_choice(domain):
             config[name] = next(domain.values())
+        elif not isinstance(domain, Choice) and domain.step is not None:
+            number = trial.suggest_int(name, 0, count_steps(domain))
+            config[name] = value_at(domain.low, domain.step, number)
         elif isinstance(domain, Float):
             config[name] = trial.suggest_float(name, domain.low, domain.high, log=domain.log)
         elif not isinstance(domain, Choice):

@@ -70,7 +70,8 @@ def _domain_to_json(domain: Domain) -> dict[str, Any]:
     if isinstance(domain, Choice):
         return {"type": "choice", "options": list(domain.options), "ordered": domain.ordered}
     kind = "float" if isinstance(domain, Float) else "int"
-    return {"type": kind, "low": domain.low, "high": domain.high, "log": domain.log}
+    entry = {"type": kind, "low": domain.low, "high": domain.high, "log": domain.log}
+    return entry if domain.step is None else {**entry, "step": domain.step}
 
 
 def _domain_from_json(entry: Mapping[str, Any]) -> Domain:
@@ -78,10 +79,13 @@ def _domain_from_json(entry: Mapping[str, Any]) -> Domain:
     try:
         if kind == "choice":
             return Choice(_entry(entry, "options"), ordered=_entry(entry, "ordered"))
-        if kind == "float":
-            return Float(_entry(entry, "low"), _entry(entry, "high"), log=_entry(entry, "log"))
-        if kind == "int":
-            return Int(_entry(entry, "low"), _entry(entry, "high"), log=_entry(entry, "log"))
+        if kind in ("float", "int"):
+            return (Float if kind == "float" else Int)(
+                _entry(entry, "low"),
+                _entry(entry, "high"),
+                log=_entry(entry, "log"),
+                step=entry.get("step"),
+            )
     except SpaceError as error:
         raise SpaceError(f"{error.argument} of {entry['name']}", error.value, error.rule) from None
     raise SpaceError(f"type of {entry['name']}", kind, "it must be 'choice', 'float' or 'int'")

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 from rungwise.errors import SpaceError
 from rungwise.space.scalars import Scalar, identity, is_number, is_scalar, plain
+from rungwise.space.steps import check_step, count_values, edges, find_number, hits, value_at
 
 INT_LIMIT = 2**53
 """The last whole number that every float, and so every JSON reader, can still distinguish."""
@@ -29,15 +30,19 @@ class Float:
         low: the smallest value.
         high: the largest value.
         log: whether equal ratios, not equal differences, are equally likely.
+        step: the difference between one value and the next; every number is allowed without it.
 
     Example:
         >>> Float(1e-5, 10, log=True)
         Float(1e-05, 10.0, log=True)
+        >>> list(Float(0, 0.5, step=0.1).values())
+        [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
     """
 
     low: float
     high: float
     log: bool = field(default=False, kw_only=True)
+    step: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         for bound in ("low", "high"):
@@ -51,12 +56,14 @@ class Float:
         return _range_repr(self)
 
     @property
-    def size(self) -> None:
-        """There are infinitely many values."""
-        return None
+    def size(self) -> int | None:
+        """How many values there are; None for infinitely many."""
+        return None if self.step is None else count_values(self.low, self.high, self.step)
 
     def at(self, u: float) -> float:
         """The value at a position in [0, 1)."""
+        if self.step is not None:
+            return _stepped_at(self, self.step, u)
         if self.log:
             value = math.exp(_between(math.log(self.low), math.log(self.high), u))
         else:
@@ -69,18 +76,28 @@ class Float:
 
     def place(self, value: Any) -> float:
         """The position that ``at`` gives a legal value for."""
-        return self.unit(value)
+        return self.unit(value) if self.step is None else _stepped_place(self, self.step, value)
+
+    def cell(self, value: Any) -> tuple[float, float]:
+        """From where to where ``at`` gives a legal value; a point where there are no steps."""
+        if self.step is None:
+            return self.place(value), self.place(value)
+        return _stepped_cell(self, self.step, value)
 
     def accept(self, name: str, value: Any) -> float:
         """The value as a float; whole numbers are accepted, too."""
         number = plain(value)
         if not is_number(number) or not self.low <= number <= self.high:
             raise SpaceError(name, value, f"it must be a number from {self.low!r} to {self.high!r}")
+        if self.step is not None:
+            return float(_accept_stepped(self, self.step, name, number))
         return float(number) + 0.0  # -0.0 and 0.0 are one configuration
 
     def values(self) -> Iterator[Scalar]:
-        """A continuum cannot be listed."""
-        raise SpaceError("domain", self, "only a finite domain can be listed")
+        """All values, in order; a continuum cannot be listed."""
+        if self.step is None:
+            raise SpaceError("domain", self, "only a finite domain can be listed")
+        return _list_stepped(self, self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +108,19 @@ class Int:
         low: the smallest value.
         high: the largest value.
         log: whether equal ratios, not equal differences, are equally likely.
+        step: the difference between one value and the next; 1 by default.
 
     Example:
         >>> Int(1, 5)
         Int(1, 5)
+        >>> list(Int(16, 64, step=16).values())
+        [16, 32, 48, 64]
     """
 
     low: int
     high: int
     log: bool = field(default=False, kw_only=True)
+    step: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         for bound in ("low", "high"):
@@ -115,14 +136,16 @@ class Int:
     @property
     def size(self) -> int:
         """How many values there are."""
-        return self.high - self.low + 1
+        return (self.high - self.low) // (self.step or 1) + 1
 
     def at(self, u: float) -> int:
         """The value at a position in [0, 1).
 
-        On the log scale a number k owns the ratios from k - ½ to k + ½, so that the bounds are
-        not drawn half as often as they should be.
+        On the log scale a number k owns the ratios from k - ½ to k + ½ steps, so that the bounds
+        are not drawn half as often as they should be.
         """
+        if self.step is not None:
+            return int(_stepped_at(self, self.step, u))
         if self.log:
             low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
             value = round(math.exp(_between(low, high, u)))
@@ -136,17 +159,11 @@ class Int:
 
     def place(self, value: Any) -> float:
         """A position in [0, 1) that ``at`` gives a legal value for, well within its part."""
-        return self._place(value)
+        return _stepped_place(self, self.step or 1, value)
 
     def cell(self, value: Any) -> tuple[float, float]:
         """From where to where ``at`` gives a legal value."""
-        return self._place(value - 0.5), self._place(value + 0.5)
-
-    def _place(self, number: float) -> float:
-        if self.log:
-            low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
-            return (math.log(number) - low) / (high - low)
-        return (number - self.low + 0.5) / self.size
+        return _stepped_cell(self, self.step or 1, value)
 
     def accept(self, name: str, value: Any) -> int:
         """The value as an int; 3.0 is taken for 3."""
@@ -155,11 +172,11 @@ class Int:
             raise SpaceError(
                 name, value, f"it must be a whole number from {self.low} to {self.high}"
             )
-        return int(number)
+        return int(number if self.step is None else _accept_stepped(self, self.step, name, number))
 
     def values(self) -> Iterator[Scalar]:
         """All values, in order."""
-        return iter(range(self.low, self.high + 1))
+        return iter(range(self.low, self.high + 1, self.step or 1))
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -285,11 +302,54 @@ def _check_range(domain: Float | Int) -> None:
         raise SpaceError("low", domain.low, rule)
     if domain.log and domain.low <= 0:
         raise SpaceError("low", domain.low, f"it must be positive on a log scale, in {domain!r}")
+    object.__setattr__(domain, "step", check_step(domain.step, domain.low, domain.high))
+
+
+def _stepped_at(domain: Float | Int, step: float, u: float) -> float:
+    """The value at a position in [0, 1), of a domain with steps."""
+    last = count_values(domain.low, domain.high, step) - 1
+    if domain.log:
+        low, high = map(math.log, edges(domain.low, domain.high, step))
+        number = find_number(domain.low, step, math.exp(_between(low, high, u)))
+    else:
+        number = int(u * (last + 1))
+    return value_at(domain.low, step, min(max(number, 0), last))
+
+
+def _stepped_place(domain: Float | Int, step: float, number: float) -> float:
+    """Where a number lies in [0, 1], between half a step below low and half a step above high."""
+    if domain.log:
+        low, high = edges(domain.low, domain.high, step)
+        return (math.log(max(number, low)) - math.log(low)) / (math.log(high) - math.log(low))
+    return (number - domain.low + step / 2) / (domain.high - domain.low + step)
+
+
+def _stepped_cell(domain: Float | Int, step: float, value: float) -> tuple[float, float]:
+    half = step / 2
+    return _stepped_place(domain, step, value - half), _stepped_place(domain, step, value + half)
+
+
+def _accept_stepped(domain: Float | Int, step: float, name: str, number: float) -> float:
+    """The value that a number within the bounds is, but for rounding."""
+    if hits(domain.low, step, number):
+        return value_at(domain.low, step, find_number(domain.low, step, number))
+    near = value_at(domain.low, step, find_number(domain.low, step, number))
+    rule = (
+        f"it must be {domain.low!r} or a whole number of steps of {step!r} above it: the nearest "
+        f"is {near!r}"
+    )
+    raise SpaceError(name, number, rule)
+
+
+def _list_stepped(domain: Float | Int, step: float) -> Iterator[Scalar]:
+    for number in range(count_values(domain.low, domain.high, step)):
+        yield value_at(domain.low, step, number)
 
 
 def _range_repr(domain: Float | Int) -> str:
     log = ", log=True" if domain.log else ""
-    return f"{type(domain).__name__}({domain.low!r}, {domain.high!r}{log})"
+    step = "" if domain.step is None else f", step={domain.step!r}"
+    return f"{type(domain).__name__}({domain.low!r}, {domain.high!r}{log}{step})"
 
 
 def _fits_float(number: float) -> bool:

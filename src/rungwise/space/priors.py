@@ -21,6 +21,7 @@ import numpy as np
 from rungwise.errors import MissingExtraError, SpaceError
 from rungwise.space.domains import Choice, Domain, Float, Int
 from rungwise.space.scalars import Scalar, is_number
+from rungwise.space.steps import find_number, value_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,11 @@ def _draw_shaped(prior: Normal | Beta, domain: Float | Int, rng: np.random.Gener
     state = np.random.RandomState(rng.bit_generator)
     value = _hyperparameter(prior, domain).sample_value(seed=state)
     # ConfigSpace rounds bounds to 13 decimals; ours are exact.
-    kept: Scalar = min(max(value, domain.low), domain.high)
-    return kept
+    kept: Any = min(max(value, domain.low), domain.high)
+    if domain.step is not None:
+        kept = value_at(domain.low, domain.step, find_number(domain.low, domain.step, kept))
+    drawn: Scalar = kept
+    return drawn
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from rungwise.errors import SpaceError
@@ -157,6 +157,8 @@ def compare(domains: Mapping[str, Domain], name: str, op: str, value: Any) -> Co
         if not isinstance(value, (list, tuple)):
             raise SpaceError(name, value, "'in' needs a list of values")
         return Compare(name, op, tuple(domain.accept(name, one) for one in value))
+    if op in _ORDERINGS and not isinstance(domain, Choice) and domain.step is not None:
+        domain = replace(domain, step=None)  # a bound may lie between two steps
     bound = domain.accept(name, value)
     if op in _ORDERINGS and isinstance(domain, Choice):
         return Compare(name, "in", _side(domain, name, op, bound))

@@ -4,6 +4,7 @@
 
     lr: {type: float, low: 1e-4, high: 1, log: true}
     units: {type: int, low: 8, high: 256, log: true}
+    dropout: {type: float, low: 0, high: 0.5, step: 0.1}
     act: [relu, tanh]
     size: {type: choice, options: [small, large], ordered: true}
     momentum: {type: float, low: 0, high: 1, when: {name: act, op: "==", value: relu}}
@@ -32,9 +33,9 @@ from rungwise.space.scalars import is_scalar
 from rungwise.specification.document import Document
 from rungwise.specification.files import read
 
-_KINDS: Mapping[str, tuple[tuple[str, ...], Mapping[str, bool]]] = {
-    "float": (("low", "high"), {"log": False}),
-    "int": (("low", "high"), {"log": False}),
+_KINDS: Mapping[str, tuple[tuple[str, ...], Mapping[str, bool | None]]] = {
+    "float": (("low", "high"), {"log": False, "step": None}),
+    "int": (("low", "high"), {"log": False, "step": None}),
     "choice": (("options",), {"ordered": False}),
 }
 """What an entry of each type must have, and what it may have, with the default."""
@@ -141,7 +142,7 @@ def _typed(name: str, document: Document, more: tuple[str, ...]) -> dict[str, An
             raise SpaceError(document.label(), document.data, rule)
     entry: dict[str, Any] = {"type": kind, **optional}
     for key, part in document.items():
-        if key in {"low", "high"} and isinstance(part.data, str):
+        if key in {"low", "high", "step"} and isinstance(part.data, str):
             entry[key] = scalar(part.data) if len(part.data) < 40 else part.data
         elif key == "when":
             entry[key] = _rule(part)
@@ -157,7 +158,7 @@ def _checked(name: str, document: Document, entry: dict[str, Any]) -> dict[str, 
             Choice(entry["options"], ordered=entry["ordered"])
         else:
             kind = Float if entry["type"] == "float" else Int
-            kind(entry["low"], entry["high"], log=entry["log"])
+            kind(entry["low"], entry["high"], log=entry["log"], step=entry["step"])
     except SpaceError as error:
         raise document.relabelled(error) from None
     return {**entry, "name": name}
