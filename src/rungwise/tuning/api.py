@@ -25,7 +25,7 @@ from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError
-from rungwise.option_checks import check_display, guess_goal
+from rungwise.option_checks import check_display
 from rungwise.options import take
 from rungwise.script_guard import refuse_while_loading
 from rungwise.searchers.checking import check_searcher
@@ -39,7 +39,7 @@ from rungwise.tuning.extending import extend_by, extend_to, take_extension
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.foreign_names import answer_unknown_names
 from rungwise.tuning.loading import WORKERS_KEY, read_options
-from rungwise.tuning.misuse import say
+from rungwise.tuning.misuse import say_goal
 from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.plan import build_limits, build_study
 from rungwise.tuning.result import TuningResult
@@ -175,12 +175,12 @@ def tune(
     about = _about(train, metric, options, prepared, open_ended=open_ended, transfer=earlier)
     display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
-    _say_goal(display, metric, goal, asked.goal)
     types = list_study_types(asked)
     asked = earlier.applied_to(asked, None if study is None else _path(study), types)
     with _place(study) as path, StudyFile(path, durability=durability, types=types) as file:
         _begin(file, asked, about, options.store_beside(path))
         folded = fold_for_resuming(file.main, extend_to(asked, about.metric, file))
+        say_goal(display, metric, goal, asked.goal)
         callbacks = (on_report, on_end)
         kept = study is not None
         result = _run(file, folded, prepared, options, display, callbacks, kept=kept)
@@ -391,21 +391,6 @@ def _choose_display(show: Any) -> Display:
     """The display itself, or the one that a checked name means."""
     display: Display = choose(show) if isinstance(show, str) else show
     return display
-
-
-def _say_goal(display: Display, metric: str, given: str | None, goal: str) -> None:
-    """Say what was inferred from the metric's name, or that the name says the opposite."""
-    usual = guess_goal(metric)
-    if given is None:
-        display.notice(f"the goal is {goal}, taken from the name of the metric, {metric}")
-    elif usual not in (None, goal):
-        say(
-            display,
-            f"the goal is {goal}, but a metric named {metric} is usually to be "
-            f"{'minimised' if usual == 'min' else 'maximised'}: if that is meant, give "
-            f"goal={usual!r}",
-            stacklevel=4,
-        )
 
 
 def _check_callbacks(**callbacks: Any) -> None:

@@ -9,6 +9,7 @@ from rungwise.core.decisions import Job
 from rungwise.core.engine import Engine
 from rungwise.display import Display, QuietDisplay
 from rungwise.errors import UsageWarning
+from rungwise.option_checks import guess_goal
 from rungwise.tuning.assignments import AssignmentMaker
 
 
@@ -18,6 +19,21 @@ def say(display: Display, text: str, *, stacklevel: int = 2) -> None:
         warnings.warn(text, UsageWarning, stacklevel=stacklevel + 1)
     else:
         display.notice(text)
+
+
+def say_goal(display: Display, metric: str, given: str | None, goal: str) -> None:
+    """Say what was inferred from the metric's name, or that the name says the opposite."""
+    usual = guess_goal(metric)
+    if given is None:
+        display.notice(f"the goal is {goal}, taken from the name of the metric, {metric}")
+    elif usual not in (None, goal):
+        say(
+            display,
+            f"the goal is {goal}, but a metric named {metric} is usually to be "
+            f"{'minimised' if usual == 'min' else 'maximised'}: if that is meant, give "
+            f"goal={usual!r}",
+            stacklevel=4,
+        )
 
 
 class MisuseWatch:
