@@ -1,12 +1,11 @@
 """Numbers with steps between them: low, low + step, …, high.
 
-Decimal fractions are added as they are written, so that 0 + 3 · 0.1 is 0.3.
+Decimal fractions are rounded as they are written, so that 0 + 3 · 0.1 is 0.3.
 """
 
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from typing import Any
 
 from rungwise.errors import SpaceError
@@ -51,7 +50,14 @@ def value_at(low: float, step: float, number: int) -> float:
     """The value of a number, counted from 0."""
     if isinstance(low, int) and isinstance(step, int):
         return low + number * step
-    return float(Decimal(repr(low)) + number * Decimal(repr(step)))
+    digits = max(_count_decimals(low), _count_decimals(step))
+    return round(float(low) + number * step, digits)
+
+
+def _count_decimals(number: float) -> int:
+    """How many decimals a float has as it is written: 0.25 has 2, 1e-05 has 5."""
+    mantissa, _, exponent = repr(float(number)).partition("e")
+    return len(mantissa.partition(".")[2]) - int(exponent or 0)
 
 
 def find_number(low: float, step: float, value: float) -> int:
