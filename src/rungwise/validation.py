@@ -7,8 +7,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar, cast
 
-import numpy as np
-
 from rungwise.errors import InvalidArgumentError
 
 Goal = Literal["min", "max"]
@@ -38,7 +36,8 @@ def real(name: str, value: Any, *, at_least: float = -math.inf, at_most: float =
         (False, False): "",
     }[(at_least > -math.inf, at_most < math.inf)]
     rule = f"it must be a finite number {bounds}".rstrip()
-    if isinstance(value, (bool, np.bool_, str)):
+    # By its name: a worker that starts does not import NumPy for this.
+    if isinstance(value, (bool, str)) or type(value).__name__ == "bool_":
         raise InvalidArgumentError(name, value, rule)
     try:
         number = float(value)
