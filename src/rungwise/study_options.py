@@ -275,6 +275,20 @@ class RunOptions:
         check=check_folder_or_address,
         metavar="PLACE",
     )
+    mirror: str | None = option(
+        None,
+        text="folder or address where a copy of the study file is kept, so that the study "
+        "can be resumed on another machine; none by default.",
+        check=check_folder_or_address,
+        metavar="PLACE",
+    )
+    mirror_every: float = option(
+        60.0,
+        text="seconds between two copies; what is reported after the last one is trained again "
+        "when the study is resumed from it.",
+        check=check_positive,
+        kind=float,
+    )
     keep: int | Literal["all"] = option(
         3,
         text='number of best trials that keep their checkpoints after the study, or "all".',
@@ -299,9 +313,11 @@ class RunOptions:
     def __post_init__(self) -> None:
         # Clean values are plain ones, whatever kind they are given as: the study file holds JSON.
         check_options(self)
-        if self.checkpoints is not None and not is_address(self.checkpoints):
-            # Workers, or a study that is resumed, may be elsewhere.
-            set_frozen(self, checkpoints=str(Path(self.checkpoints).absolute()))
+        for name in ("checkpoints", "mirror"):
+            place = getattr(self, name)
+            if place is not None and not is_address(place):
+                # Workers, or a study that is resumed, may be elsewhere.
+                set_frozen(self, **{name: str(Path(place).absolute())})
         if self.backend is None:
             set_frozen(self, backend=Local())
 

@@ -383,3 +383,14 @@ def test_a_slow_pruner_does_not_touch_what_was_written_since(tmp_path, monkeypat
         pass
     waits.set()
     assert tuner.standing() == [2, 3, 4]
+
+
+def test_what_jobs_wrote_that_the_study_does_not_know_is_removed(tmp_path):
+    """It was resumed from an older copy of its file, and gives their numbers to others."""
+    store = FolderStore(str(tmp_path))
+    for place, job in (("trial-00000", 3), ("trial-00000", 4), ("trial-00099", 4)):
+        with store.trial(place).writing(job, job) as folder:
+            (folder / "model").write_text("x")
+    keep_within(tmp_path, quota=None, notice=print, jobs=4)
+    assert [found.job for found in store.trial("trial-00000").committed()] == [3]
+    assert list(store.places()) == ["trial-00000"]

@@ -72,6 +72,7 @@ def _read_options(document: Document, folder: Path, space: Space) -> dict[str, A
         "study": partial(_file, folder=folder),
         "transfer": partial(_files, folder=folder),
         "checkpoints": partial(_folder, folder=folder),
+        "mirror": partial(_folder, folder=folder),
         "searcher": read_searcher,
     }
     for key, reader in readers.items():
@@ -211,7 +212,16 @@ def _text(label: str, value: Any) -> str:
 _OPTIONS = tuple(each for each in (*list_options(*GROUPS), *SHORT_FORMS) if each.key)
 """The options that a study file may give."""
 
-_READ_OTHERWISE = ("initial", "study", "transfer", "checkpoints", "searcher", "backend", *OF_RECIPE)
+_READ_OTHERWISE = (
+    "initial",
+    "study",
+    "transfer",
+    "checkpoints",
+    "mirror",
+    "searcher",
+    "backend",
+    *OF_RECIPE,
+)
 """Keys that are read together with something else: the space, the folder, other keys."""
 
 KEYS = (

@@ -41,6 +41,7 @@ from rungwise.tuning.foreign_names import answer_unknown_names
 from rungwise.tuning.loading import WORKERS_KEY, read_options
 from rungwise.tuning.misuse import say_goal
 from rungwise.tuning.opening import must_be_file
+from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, open_or_fetch
 from rungwise.tuning.plan import build_limits, build_study
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
@@ -78,6 +79,8 @@ def tune(
     report_timeout: float | None = None,
     checkpoint_quota: int | str | None = None,
     checkpoints: str | os.PathLike[str] | None = None,
+    mirror: str | os.PathLike[str] | None = None,
+    mirror_every: float = 60.0,
     keep: int | Literal["all"] = 3,
     durability: Durability = "normal",
     grace: float = 5.0,
@@ -136,6 +139,10 @@ def tune(
             least promising paused trials lose theirs.
         checkpoints: folder where checkpoints are kept, or an address such as s3://bucket/path
             (extra fsspec); beside the study file by default.
+        mirror: folder or address where a copy of the study file is kept, so that the study can be
+            resumed on another machine; none by default.
+        mirror_every: seconds between two copies; what is reported after the last one is trained
+            again when the study is resumed from it.
         keep: number of best trials that keep their checkpoints after the study, or "all".
         durability: "normal": reports survive the crash of any process; "full": also a power
             failure.
@@ -168,16 +175,16 @@ def tune(
     )
     shorts = {each.name: given[each.name] for each in SHORT_FORMS}
     options = take(RunOptions, {**given, "backend": choose_backend(backend, shorts)})
-    _check_checkpoints(options, study)
+    check_kept(options, study)
     prepared = options.backend.prepare(train)
     _check_finish(asked, prepared.workers)
-    _check_store(options, prepared)
+    check_places(options, prepared)
     about = _about(train, metric, options, prepared, open_ended=open_ended, transfer=earlier)
     display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
     types = list_study_types(asked)
     asked = earlier.applied_to(asked, None if study is None else _path(study), types)
-    with _place(study) as path, StudyFile(path, durability=durability, types=types) as file:
+    with _place(study) as path, open_or_fetch(path, options, display.notice, types) as file:
         _begin(file, asked, about, options.store_beside(path))
         folded = fold_for_resuming(file.main, extend_to(asked, about.metric, file))
         say_goal(display, metric, goal, asked.goal)
@@ -234,13 +241,14 @@ def resume(
     with _existing(study, types) as file:
         about = file.about
         chosen = RunOptions.read(about.options, options, types)
+        fetch_from_mirror(file.path, chosen, types)
         held = file.log.study
         if held.space is not None:
             check_searcher(held.searcher, held.space)
         if train is None:
             train = function_reference.find(about.train, str(study))
         prepared = chosen.backend.prepare(train)
-        _check_store(chosen, prepared)
+        check_places(chosen, prepared)
         folded = fold_for_resuming(file.main, extend_by(more, shown(file.path)))
         if "max_resource" in more and about.open_ended:
             file.change_about(replace(about, open_ended=False))
@@ -358,26 +366,6 @@ def _about(
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=__version__,
     )
-
-
-def _check_checkpoints(options: RunOptions, study: Any) -> None:
-    if options.checkpoints is not None and study is None:
-        rule = "a study whose checkpoints are kept must be kept itself: give study='name.db'"
-        raise InvalidArgumentError("checkpoints", options.checkpoints, rule)
-
-
-def _check_store(options: RunOptions, prepared: PreparedBackend) -> None:
-    """Where checkpoints are to go, before anything is written to the study file."""
-    if options.checkpoints is None:
-        return
-    store = options.store_beside(Path("study.db"))
-    if store.within_process and not prepared.within_process:
-        rule = (
-            "it is the memory of this process, which workers in other processes do not see: take "
-            "backend='threads', or another address"
-        )
-        raise InvalidArgumentError("checkpoints", options.checkpoints, rule)
-    store.check()
 
 
 def _check_finish(study: Study, workers: int) -> None:

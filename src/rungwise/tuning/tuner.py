@@ -33,6 +33,7 @@ from rungwise.tuning.failure_text import describe_failure, describe_traceback
 from rungwise.tuning.first_failures import FirstFailures
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.interrupts import graceful, make_interrupt
+from rungwise.tuning.mirror import Mirror, MirrorPlace
 from rungwise.tuning.misuse import MisuseWatch
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
@@ -143,11 +144,22 @@ class Tuner:
             place=self._assignments.place,
             jobs=len(self.engine.jobs),
         )
+        self._mirror = self._open_mirror()
         try:
             return self._run()
         finally:
             self._outputs.close_all()
             self._retention.close()
+            if self._mirror is not None:
+                for text in self._mirror.close():
+                    self._notice(text)
+
+    def _open_mirror(self) -> Mirror | None:
+        options = self._options
+        if options.mirror is None:
+            return None
+        place = MirrorPlace(options.mirror, self._file.path.name)
+        return Mirror(self._file.path, place, options.mirror_every)
 
     def _run(self) -> float:
         seconds = self._since
@@ -336,6 +348,9 @@ class Tuner:
                 "interrupted: every running job trains to its next report, then the study stops "
                 "and can be resumed; interrupt again to stop at once"
             )
+        if self._mirror is not None:
+            for text in self._mirror.take_notices():
+                self._notice(text)
         if self._display.due():
             self._display.update(self._snapshot(backend))
 

@@ -1,0 +1,245 @@
+"""A copy of the study file in another place, so that a study outlives the machine of its tuner.
+
+A thread copies the file every N seconds with SQLite's backup API, which takes a consistent state
+while reports go on being committed, and once more when the tuner ends. A copy is written in full
+before it takes the place of the one before. A place that cannot be written to is a notice, and
+never the end of the study.
+
+One tuner writes to a mirror: beside the copy lies the mark of the tuner that has it. A tuner that
+finds another mark leaves the mirror alone: the study was resumed elsewhere.
+"""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import shutil
+import sqlite3
+import tempfile
+import threading
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from rungwise.checkpoints import FolderStore, FsspecStore, is_address
+from rungwise.checkpoints.addresses import open_address
+from rungwise.errors import InvalidArgumentError
+from rungwise.locking import FileLock
+from rungwise.storage.sqlite import SqliteLog
+
+Relation = Literal["none", "behind", "ahead", "other"]
+
+
+class MirrorPlace:
+    """A folder or an address of fsspec that holds the copy of one study file.
+
+    Args:
+        place: the folder or the address.
+        name: of the study file.
+    """
+
+    def __init__(self, place: str, name: str) -> None:
+        self.place = place
+        self.name = name
+        self.address = f"{place.rstrip('/')}/{name}"
+
+    def check(self) -> None:
+        """Raise :class:`StoreUnavailableError` if it cannot be written to and read."""
+        store = FsspecStore(self.place) if is_address(self.place) else FolderStore(self.place)
+        store.check()
+
+    def write(self, source: Path, name: str) -> None:
+        """Put a file in the place of the one that was there."""
+        if is_address(self.place):
+            files, root = open_address(self.place)
+            files.put_file(str(source), f"{root}/{name}")
+            return
+        Path(self.place).mkdir(parents=True, exist_ok=True)
+        part = Path(self.place, f".{name}.part")
+        shutil.copyfile(source, part)
+        part.replace(Path(self.place, name))
+
+    def read(self, name: str, target: Path) -> bool:
+        """Copy a file from there; whether there is one."""
+        try:
+            if is_address(self.place):
+                files, root = open_address(self.place)
+                files.invalidate_cache()
+                files.get_file(f"{root}/{name}", str(target))
+            else:
+                shutil.copyfile(Path(self.place, name), target)
+        except FileNotFoundError:
+            target.unlink(missing_ok=True)
+            return False
+        return True
+
+
+class Mirror:
+    """Copies a study file while a tuner runs.
+
+    Args:
+        source: the study file.
+        place: where the copy is.
+        every: seconds between two copies.
+    """
+
+    def __init__(self, source: Path, place: MirrorPlace, every: float) -> None:
+        self._source = source
+        self._place = place
+        self._every = every
+        self._mark = secrets.token_hex(16)
+        self._marked = False
+        self._copied: int | None = None  # the state of the file that was copied last
+        self._away = False
+        self._given_up = False
+        self._notices: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="rungwise-mirror", daemon=True)
+        self._thread.start()
+
+    def take_notices(self) -> list[str]:
+        """What a person should know; the thread itself shows nothing."""
+        found = []
+        with suppress(queue.Empty):
+            while True:
+                found.append(self._notices.get_nowait())
+        return found
+
+    def close(self) -> list[str]:
+        """Copy for the last time."""
+        self._ended.set()
+        self._thread.join()
+        return self.take_notices()
+
+    def _work(self) -> None:
+        with closing(_open_for_reading(self._source)) as database:
+            while True:
+                last = self._ended.is_set()
+                self._try_copy(database)
+                if last or self._given_up:
+                    return
+                self._ended.wait(self._every)
+
+    def _try_copy(self, database: sqlite3.Connection) -> None:
+        try:
+            # Counted by SQLite: it changes when another connection has committed something.
+            state = int(database.execute("PRAGMA data_version").fetchone()[0])
+            if state == self._copied:
+                return
+            with tempfile.TemporaryDirectory(prefix="rungwise-") as folder:
+                if not self._may_write(Path(folder)):
+                    return
+                copy_study(database, Path(folder, "study"))
+                self._place.write(Path(folder, "study"), self._place.name)
+            self._copied = state
+        except Exception as error:  # noqa: BLE001 - whatever the library of a storage raises
+            if not self._away:
+                self._say(f"could not be written ({type(error).__name__}: {error}); it is tried on")
+            self._away = True
+        else:
+            if self._away:
+                self._say("is written again")
+            self._away = False
+
+    def _may_write(self, folder: Path) -> bool:
+        """Whether no other tuner has taken the mirror over; the first copy takes it."""
+        mark = folder / "mark"
+        name = f"{self._place.name}.tuner"
+        if not self._marked:
+            mark.write_text(self._mark, encoding="utf-8")
+            self._place.write(mark, name)
+            self._marked = True
+        elif self._place.read(name, mark) and mark.read_text(encoding="utf-8") != self._mark:
+            self._given_up = True
+            self._say("belongs to another tuner now, which has resumed the study: it is left alone")
+            return False
+        return True
+
+    def _say(self, what: str) -> None:
+        self._notices.put(f"the mirror {self._place.address} {what}")
+
+
+def copy_study(database: sqlite3.Connection, target: Path) -> None:
+    """Copy a study file, as it is at one moment, into one file that needs none beside it."""
+    with closing(sqlite3.connect(target)) as copy:
+        database.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+
+
+def restore_from_mirror(study: Path, place: MirrorPlace, types: tuple[type, ...]) -> bool:
+    """Fetch a study file that is not here; check that the mirror of one that is here is its own.
+
+    Args:
+        study: the study file, which may be missing.
+        place: its mirror.
+        types: recipes and so on beyond those of rungwise that the study uses.
+
+    Returns:
+        Whether the file was fetched.
+
+    Raises:
+        InvalidArgumentError: the mirror holds another study, or has more than the file.
+    """
+    with tempfile.TemporaryDirectory(prefix="rungwise-") as folder:
+        copy = Path(folder, "study.db")
+        if not place.read(place.name, copy):
+            return False
+        if not study.exists():
+            SqliteLog(copy, mode="read", types=types).close()  # else it is no study, or damaged
+            _put_here(copy, study)
+            return True
+        relation = compare_files(study, copy)
+    if relation == "other":
+        rule = f"{place.address} is the copy of another study: take another place"
+        raise InvalidArgumentError("mirror", place.place, rule)
+    if relation == "ahead":
+        rule = (
+            f"{place.address} has more reports than {study}, so the study went on elsewhere: move "
+            f"{study} away and its -wal and .lock with it, and the copy is taken instead"
+        )
+        raise InvalidArgumentError("mirror", place.place, rule)
+    return False
+
+
+def _put_here(copy: Path, study: Path) -> None:
+    """Take a copy as the study file; what is left of the lost one beside it is not its own."""
+    if not FileLock(study.with_name(f"{study.name}.lock")).held():
+        for suffix in ("-wal", "-shm", ".lock"):
+            study.with_name(study.name + suffix).unlink(missing_ok=True)
+    part = study.with_name(f".{study.name}.part")
+    shutil.copyfile(copy, part)
+    part.replace(study)
+
+
+def compare_files(study: Path, copy: Path) -> Relation:
+    """How a copy relates to a study file: an earlier state of it, a later one, or another study."""
+    try:
+        with closing(_open_for_reading(study)) as ours, closing(_open_for_reading(copy)) as theirs:
+            mine, its = (_read_tail(each) for each in (ours, theirs))
+            if mine[0] is None:
+                return "none" if its[0] is None else "other"
+            if mine[0] != its[0]:
+                return "other"
+            shorter = min(mine[1], its[1])
+            if _read_checksum(ours, shorter) != _read_checksum(theirs, shorter):
+                return "other"
+            return "ahead" if its[1] > mine[1] else "behind"
+    except sqlite3.Error:
+        return "other"
+
+
+def _read_tail(database: sqlite3.Connection) -> tuple[Any, int]:
+    """The specification of the study, and how many entries there are."""
+    found = database.execute("SELECT document FROM study LIMIT 1").fetchone()
+    (count,) = database.execute("SELECT ifnull(max(number), -1) + 1 FROM entries").fetchone()
+    return (None if found is None else found[0]), int(count)
+
+
+def _read_checksum(database: sqlite3.Connection, length: int) -> Any:
+    """The checksum of the first entries; each is chained to the one before."""
+    query = "SELECT checksum FROM entries WHERE number = ?"
+    return database.execute(query, (length - 1,)).fetchone()
+
+
+def _open_for_reading(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
