@@ -336,7 +336,7 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("transfer: [a.db, {}]", "transfer[1] (study.yaml, line 6) is {}"),
         ("leaders: 0", "leaders (study.yaml, line 6) is 0"),
         ("backend: thread", "is 'thread', but did you mean 'threads'? its name must be one of"),
-        ("backend: 3", "backend (study.yaml, line 6) is 3, but it must be one of local, threads"),
+        ("backend: 3", "(study.yaml, line 6) is 3, but it must be one of local, ray, threads"),
         ("backend: {type: local, wrkers: 3}", "did you mean 'workers'"),
         ("backend: {type: local, workers: 0}", "backend.workers (study.yaml, line 6) is 0"),
         ("backend: local:workers=0", "backend (study.yaml, line 6) is 0, but it must be a whole"),

@@ -97,7 +97,7 @@ WRONG = {
     "backend of no such name": (
         {"backend": "thread", "workers": None},
         "backend",
-        "did you mean 'threads'? its name must be one of local, threads",
+        "did you mean 'threads'? its name must be one of local, ray, threads",
     ),
     "backend with a wrong option": (
         {"backend": "local:workers=0", "workers": None},
