@@ -19,6 +19,7 @@ PUBLIC = [
     "CorruptLogError",
     "FixedResource",
     "Float",
+    "HedgedHalving",
     "Hyperband",
     "IllegalEventError",
     "Int",

@@ -90,7 +90,7 @@ def rungs_of(engine):
     scheduler = engine.scheduler
     brackets = getattr(scheduler, "brackets", getattr(scheduler, "_brackets", None))
     parts = [scheduler] if brackets is None else brackets
-    return {number: part.rungs for number, part in enumerate(parts)}
+    return {number: getattr(part, "rungs", []) for number, part in enumerate(parts)}
 
 
 def snapshot(engine):

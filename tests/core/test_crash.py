@@ -20,6 +20,7 @@ from rungwise import (
     PASHA,
     AsyncHyperband,
     FixedResource,
+    HedgedHalving,
     Hyperband,
     SuccessiveHalving,
 )
@@ -41,6 +42,7 @@ RECIPES = {
     "successive halving": SuccessiveHalving(max_resource=9, eta=2),
     "hyperband": Hyperband(max_resource=9, eta=3),
     "async hyperband": AsyncHyperband(max_resource=9, eta=3),
+    "hedged halving": HedgedHalving(max_resource=9, size=6),
     "fixed": FixedResource(3),
 }
 OVER = {State.PAUSED, State.STOPPED}

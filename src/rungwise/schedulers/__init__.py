@@ -1,6 +1,7 @@
 """Schedulers: which trial is trained next, and how far."""
 
 from rungwise.schedulers.baselines import FixedResource, RandomSearch
+from rungwise.schedulers.hedged import HedgedHalving
 from rungwise.schedulers.presets import (
     ASHA,
     PASHA,
@@ -15,6 +16,7 @@ __all__ = [
     "PASHA",
     "AsyncHyperband",
     "FixedResource",
+    "HedgedHalving",
     "Hyperband",
     "RandomSearch",
     "Rush",

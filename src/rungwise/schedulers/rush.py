@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.scheduler import Extension, Move, Promote, Recipe, Scheduler, Trace
 from rungwise.core.trials import Trial
 from rungwise.schedulers.presets import PASHA
+from rungwise.schedulers.trial_losses import find_loss
 from rungwise.validation import must_be, set_frozen, whole
 
 
@@ -176,8 +177,8 @@ class Barred:
         others = (self._trials.get(number) for number in range(self._priors))
         # A prior that failed sets no bar.
         sound = (other for other in others if other is not None and not other.failed)
-        bar = min((_loss_at(other, level) for other in sound), default=math.inf)
-        return _loss_at(trial, level) <= bar
+        bar = min((find_loss(other, level) for other in sound), default=math.inf)
+        return find_loss(trial, level) <= bar
 
     def _level(self, trial: Trial) -> int:
         """The highest level that a trial has reached; 0 below the first."""
@@ -198,9 +199,3 @@ class Barred:
     def _note(self, trial: Trial) -> None:
         self._held += 1
         self._highest = max(self._highest, self._level(trial))
-
-
-def _loss_at(trial: Trial, level: float) -> float:
-    """The loss at a level: that of the first report at or beyond it; inf if there is none."""
-    place = bisect_left(trial.resources, level)
-    return trial.losses[place] if place < len(trial.losses) else math.inf

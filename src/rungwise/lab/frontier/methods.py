@@ -16,6 +16,7 @@ from rungwise.schedulers import (
     PASHA,
     AsyncHyperband,
     FixedResource,
+    HedgedHalving,
     Hyperband,
     SuccessiveHalving,
 )
@@ -89,6 +90,7 @@ _METHODS = (
         "pasha-2sigma", "PASHA, 2σ", lambda most: PASHA(max_resource=most, ranking=SoftSigma(2))
     ),
     Method("halving", "Synchronous halving", lambda most: SuccessiveHalving(max_resource=most)),
+    Method("hedged", "Hedged halving", lambda most: HedgedHalving(max_resource=most)),
     Method("hyperband", "Hyperband", lambda most: Hyperband(max_resource=most)),
     Method("async-hyperband", "ASHA's Hyperband", lambda most: AsyncHyperband(max_resource=most)),
     Method("one-unit", "One unit for all", lambda _most: FixedResource(1)),

@@ -1,0 +1,269 @@
+"""Hedged halving: successive halving that does not rely on the first rungs alone.
+
+Law of this file: rungs are complete before anything is promoted, and every trial in the
+competition of a rung is ranked by its loss at that rung's level.
+
+Where early rankings mislead (warm-up, learning-rate drops, deep networks), the best configuration
+is lost at the first cut. So a few configurations, the first ones drawn, skip the cuts of the lower
+rungs: they are trained to a rung half way up, and there they join those that were promoted. If the
+early ranking can be trusted, the promoted ones win; if not, the others do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
+from rungwise.core.ladder import Ladder
+from rungwise.core.scheduler import Draw, Move, Promote, Scheduler
+from rungwise.core.trials import Trial
+from rungwise.schedulers.base import ToTheMaximum
+from rungwise.schedulers.presets import OnLadder
+from rungwise.schedulers.trial_losses import find_loss
+from rungwise.validation import set_frozen, whole
+
+SHARE = 0.5
+"""What the trials that skip the lower cuts are given, of what the first rung costs."""
+
+FIRST_CUT, LOWER_CUT = 6, 4
+"""One in 6 of the first rung is promoted, then one in 4 until the others join."""
+
+MEETING_CUT, UPPER_CUT = 5, 2
+"""One in 5 of the rung where they meet is promoted, and one in 2 of each above it."""
+
+BATCH = 64
+"""How many configurations compete if a study does not say how many trials it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class HedgedHalving(OnLadder):
+    """Successive halving in which some configurations skip the cuts of the lower rungs.
+
+    A rung must be complete before its best are promoted. Each cut keeps a given part of a rung,
+    rounded up, so that at least one trial reaches the maximum.
+
+    Args:
+        min_resource: r, the training of the first rung.
+        max_resource: R, the training of the last.
+        eta: η, the distance between rungs.
+        size: how many configurations compete; all the trials of the study by default, or 64 after
+            64 if it has no number of trials.
+
+    Example:
+        >>> HedgedHalving(max_resource=200).meeting
+        9
+    """
+
+    words: ClassVar[tuple[str, ...]] = ("hedged",)
+
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        OnLadder.__post_init__(self)
+        if self.size is not None:
+            set_frozen(self, size=whole("size", self.size, at_least=1))
+
+    @property
+    def meeting(self) -> int:
+        """The level where the trials that skip the lower cuts join the others."""
+        ladder = self.ending_ladder()
+        return ladder.levels[find_meeting(ladder)]
+
+    def build(self, *, trials: int | None) -> Scheduler:
+        """A fresh scheduler for one study."""
+        size = self.size if self.size is not None else trials
+        return Batches(self.ending_ladder(), size=BATCH if size is None else size)
+
+
+def find_meeting(ladder: Ladder) -> int:
+    """The rung half way up in ratio: the highest whose level² is at most 2·r·R, below the last."""
+    bound = 2 * ladder.levels[0] * ladder.max_resource
+    return max(k for k in range(max(1, ladder.top)) if k == 0 or ladder.levels[k] ** 2 <= bound)
+
+
+def count_skipping(size: int, ladder: Ladder, meeting: int) -> int:
+    """How many trials skip the lower cuts: together they cost a share of the first rung."""
+    if meeting == 0:
+        return 0
+    return max(1, round(SHARE * size * ladder.levels[0] / ladder.levels[meeting]))
+
+
+class Batch:
+    """One competition.
+
+    Args:
+        ladder: where the rungs are.
+        size: how many trials start; a study that draws fewer closes the first rung early.
+        number: of the batch.
+    """
+
+    def __init__(self, ladder: Ladder, *, size: int, number: int) -> None:
+        self._levels = ladder.levels
+        self._top = ladder.top
+        self._size = size
+        self._number = number
+        self._meeting = find_meeting(ladder)
+        self._skipping = count_skipping(size, ladder, self._meeting)
+        self._trials: dict[int, Trial] = {}
+        self._skipped: list[int] = []  # the trials that skip the lower cuts
+        self._queue: deque[int] = deque()  # trials to be sent to the current rung
+        self._away: set[int] = set()  # sent, and not back yet
+        self._dead: set[int] = set()  # failed, or ended before the level of their job
+        self._competing: list[int] = []  # in the current rung
+        self._closed = False  # no further trial is drawn
+        self.rung = 0
+        self.counts = [0] * len(self._levels)  # how many competed in each rung
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it will have no further job."""
+        return self._closed and not self._queue and not self._away
+
+    @property
+    def skipped(self) -> int:
+        """How many trials skipped the lower cuts."""
+        return len(self._skipped)
+
+    def next_move(self, *, may_draw: bool) -> Move | None:
+        if not self._closed:
+            if may_draw and len(self._trials) < self._size:
+                skips = len(self._trials) < self._skipping
+                return Draw(self._levels[self._meeting if skips else 0], self._number)
+            self._close()
+        if not self._queue:
+            return None
+        trial = self._queue.popleft()
+        self._away.add(trial)
+        return Promote(trial, self._levels[self.rung])
+
+    def started(self, trial: Trial) -> None:
+        if len(self._trials) < self._skipping:
+            self._skipped.append(trial.id)
+        self._trials[trial.id] = trial
+        self._away.add(trial.id)
+        if len(self._trials) == self._size:
+            self._close()
+
+    def take_back(self, trial: Trial, *, dead: bool = False) -> None:
+        """The job of a trial has left its worker; a dead trial ranks last from now on."""
+        self._away.discard(trial.id)
+        if dead:
+            self._dead.add(trial.id)
+        self._advance()
+
+    def _close(self) -> None:
+        self._closed = True
+        self._competing = list(self._trials)
+        self.counts[0] = len(self._competing)
+        self._advance()
+
+    def _advance(self) -> None:
+        """When all that were sent are back, the best of the rung go to the next one."""
+        while self._closed and not self._away and not self._queue and self.rung < self._top:
+            promoted = self._find_best()
+            if self.rung + 1 == self._meeting:
+                already = set(promoted)
+                promoted += [one for one in self._skipped if one not in already]
+            if not promoted:
+                return
+            self.rung += 1
+            self._competing = promoted
+            self.counts[self.rung] = len(promoted)
+            level = self._levels[self.rung]
+            # A report may be beyond the level already, and so are trials that skipped cuts.
+            alive = (self._trials[one] for one in promoted if one not in self._dead)
+            self._queue.extend(one.id for one in alive if one.resource < level)
+
+    def _find_best(self) -> list[int]:
+        """The part of the current rung that is promoted, the best first."""
+        level = self._levels[self.rung]
+        keys = sorted((self._find_loss(one, level), one) for one in self._competing)
+        keep = -(-len(keys) // self._cut)  # rounded up
+        return [one for loss, one in keys[:keep] if loss < math.inf]
+
+    def _find_loss(self, trial: int, level: int) -> float:
+        return math.inf if trial in self._dead else find_loss(self._trials[trial], level)
+
+    @property
+    def _cut(self) -> int:
+        """One in how many of the current rung is promoted."""
+        if self.rung >= self._meeting:
+            return MEETING_CUT if self.rung == self._meeting else UPPER_CUT
+        return FIRST_CUT if self.rung == 0 else LOWER_CUT
+
+
+class Batches(ToTheMaximum):
+    """One competition after the other; nearly always there is just one.
+
+    Args:
+        ladder: where the rungs are.
+        size: how many trials start in each.
+    """
+
+    def __init__(self, ladder: Ladder, *, size: int) -> None:
+        super().__init__(ladder)
+        self._size = size
+        self._all: list[Batch] = []
+        self._live: list[Batch] = []  # those that are not over: always few
+        self._meeting = find_meeting(ladder)
+
+    def next_move(self, *, may_draw: bool) -> Move | None:
+        self._live = [batch for batch in self._live if not batch.is_over]
+        for batch in self._live:
+            move = batch.next_move(may_draw=may_draw)
+            if move is not None:
+                return move
+        return self._open().next_move(may_draw=True) if may_draw else None
+
+    def _open(self) -> Batch:
+        batch = Batch(self.ladder, size=self._size, number=len(self._all))
+        self._all.append(batch)
+        self._live.append(batch)
+        return batch
+
+    def started(self, trial: Trial) -> None:
+        self._all[trial.bracket].started(trial)
+
+    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:  # noqa: ARG002 - ranked by the curve
+        self._climb(trial, resource)
+        if resource < trial.until:
+            return CONTINUE
+        return STOP if trial.rung == self.ladder.top else PAUSE
+
+    def released(self, trial: Trial) -> None:
+        self._all[trial.bracket].take_back(trial)
+
+    def dropped(self, trial: Trial) -> None:
+        self._climb(trial, trial.until)
+        self._all[trial.bracket].take_back(trial, dead=True)
+
+    def _climb(self, trial: Trial, resource: float) -> None:
+        while trial.rung < self.ladder.top and self.levels[trial.rung + 1] <= resource:
+            trial.rung += 1
+
+    def explain(self) -> str:
+        last = self._all[-1] if self._all else None
+        if last is None:
+            return "no configuration was drawn"
+        return f"the best of each full rung were promoted{self._hedge()}{_count(self.levels, last)}"
+
+    def _hedge(self) -> str:
+        skipped = sum(batch.skipped for batch in self._all)
+        if not skipped:
+            return ""
+        were = "configuration was" if skipped == 1 else "configurations were"
+        level = self.levels[self._meeting]
+        return (
+            f", and {skipped} {were} trained to {level} whatever the earlier results, in case "
+            "early rankings mislead"
+        )
+
+
+def _count(levels: Iterable[int], batch: Batch) -> str:
+    """How many trials competed at each level so far."""
+    reached = [(n, level) for n, level in zip(batch.counts, levels, strict=True) if n]
+    return "; trials compared: " + ", ".join(f"{n} at {level}" for n, level in reached)
