@@ -23,14 +23,13 @@ def levels_reached(values, levels, size):
             meeting = place
     for begin in range(0, len(values), size):
         drawn = list(range(begin, min(begin + size, len(values))))
-        skip = max(1, round(0.5 * size * low / levels[meeting])) if meeting else 0
+        skip = max(1, round(size * low / levels[meeting])) if meeting else 0
         skipped = drawn[:skip]
         for row in drawn:
             reached[row] = meeting if row in skipped else 0
         rung = drawn
         for place in range(len(levels) - 1):
-            below, above = 6 if place == 0 else 4, 5 if place == meeting else 2
-            part = below if place < meeting else above
+            part = 4 if place < meeting else 3 if place == meeting else 2
             ranked = sorted(rung, key=lambda row: (values[row, levels[place] - 1], row))
             best = ranked[: math.ceil(len(rung) / part)]
             best = [row for row in best if values[row, levels[place] - 1] < math.inf]
@@ -47,7 +46,7 @@ def levels_reached(values, levels, size):
 @pytest.mark.parametrize("seed", range(40))
 def test_who_is_trained_how_far(seed):
     rng = np.random.default_rng(seed)
-    rows, most, eta = int(rng.integers(1, 90)), int(rng.integers(1, 120)), int(rng.integers(2, 5))
+    rows, most, eta = int(rng.integers(1, 160)), int(rng.integers(1, 120)), int(rng.integers(2, 5))
     low = int(rng.integers(1, min(3, most) + 1))
     values = rng.integers(0, 12, (rows, most)).astype(float)  # with ties
     values[rng.random(rows) < 0.2] = math.inf
@@ -58,7 +57,9 @@ def test_who_is_trained_how_far(seed):
     reached = {}
     for row, _, until in found.jobs:
         reached[row] = max(reached.get(row, 0), until)
-    assert reached == levels_reached(values, recipe.ladder.levels, size or rows)
+    drawn = rows if size else max(min(rows, 64), rows // 2)
+    assert len(found.rows) == drawn
+    assert reached == levels_reached(values[:drawn], recipe.ladder.levels, size or drawn)
     assert len(found.jobs) == len(set(found.jobs))
 
 
@@ -70,9 +71,9 @@ def test_they_meet_half_way_up(most, meeting):
     assert rw.HedgedHalving(max_resource=most).meeting == meeting
 
 
-def test_those_that_skip_cost_half_of_the_first_rung():
+def test_those_that_skip_cost_as_much_as_the_first_rung():
     ladder = Ladder.between(1, 200, eta=3)
-    assert hedged.count_skipping(256, ladder, 2) == 14
+    assert hedged.count_skipping(256, ladder, 2) == 28
     assert hedged.count_skipping(3, ladder, 2) == 1
     assert hedged.count_skipping(256, ladder, 0) == 0
 
@@ -90,8 +91,13 @@ def test_an_early_ranking_that_misleads_does_not_decide():
 def test_it_says_why():
     table = rw.power_laws(64, 81, seed=1)
     why = rw.simulate(table, rw.HedgedHalving(), trials=64).why
-    assert "4 configurations were trained to 9 whatever the earlier results" in why
-    assert "trials compared: 64 at 1, 11 at 3, " in why
+    assert "7 configurations were trained to 9 whatever the earlier results" in why
+    assert "trials compared: 64 at 1, 16 at 3, " in why
+    assert "were drawn, because" not in why
+    many = rw.simulate(rw.power_laws(200, 81, seed=1), rw.HedgedHalving(), trials=200)
+    assert many.trials == 100
+    assert "ended because 100 configurations were evaluated" in many.why
+    assert "100 of 200 trials were drawn, because fewer configurations" in many.why
 
 
 def test_without_a_number_of_trials_it_goes_on_in_batches():

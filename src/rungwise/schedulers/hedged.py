@@ -26,17 +26,12 @@ from rungwise.schedulers.presets import OnLadder
 from rungwise.schedulers.trial_losses import find_loss
 from rungwise.validation import set_frozen, whole
 
-SHARE = 0.5
-"""What the trials that skip the lower cuts are given, of what the first rung costs."""
-
-FIRST_CUT, LOWER_CUT = 6, 4
-"""One in 6 of the first rung is promoted, then one in 4 until the others join."""
-
-MEETING_CUT, UPPER_CUT = 5, 2
-"""One in 5 of the rung where they meet is promoted, and one in 2 of each above it."""
+LOWER_CUT, MEETING_CUT, UPPER_CUT = 4, 3, 2
+"""One in 4 of a rung is promoted until the others join, one in 3 of the rung where they meet, and
+one in 2 of each rung above it (``rungwise reproduce frontier`` says what this is worth)."""
 
 BATCH = 64
-"""How many configurations compete if a study does not say how many trials it has."""
+"""Up to this number, all trials of a study are drawn; as many compete if it has no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +41,15 @@ class HedgedHalving(OnLadder):
     A rung must be complete before its best are promoted. Each cut keeps a given part of a rung,
     rounded up, so that at least one trial reaches the maximum.
 
+    Of a study with more than 64 trials only half are drawn, and at least 64: for the same training,
+    fewer configurations that are compared better end better. Give ``size`` to draw all.
+
     Args:
         min_resource: r, the training of the first rung.
         max_resource: R, the training of the last.
         eta: η, the distance between rungs.
-        size: how many configurations compete; all the trials of the study by default, or 64 after
-            64 if it has no number of trials.
+        size: how many configurations compete; more trials compete after them. By default one
+            competition for the whole study, or of 64 after 64 if it has no number of trials.
 
     Example:
         >>> HedgedHalving(max_resource=200).meeting
@@ -75,8 +73,10 @@ class HedgedHalving(OnLadder):
 
     def build(self, *, trials: int | None) -> Scheduler:
         """A fresh scheduler for one study."""
-        size = self.size if self.size is not None else trials
-        return Batches(self.ending_ladder(), size=BATCH if size is None else size)
+        ladder = self.ending_ladder()
+        if self.size is not None or trials is None:
+            return Batches(ladder, size=BATCH if self.size is None else self.size)
+        return Batches(ladder, size=max(min(trials, BATCH), trials // 2), trials=trials)
 
 
 def find_meeting(ladder: Ladder) -> int:
@@ -86,10 +86,10 @@ def find_meeting(ladder: Ladder) -> int:
 
 
 def count_skipping(size: int, ladder: Ladder, meeting: int) -> int:
-    """How many trials skip the lower cuts: together they cost a share of the first rung."""
+    """How many trials skip the lower cuts: together they cost as much as the first rung."""
     if meeting == 0:
         return 0
-    return max(1, round(SHARE * size * ladder.levels[0] / ladder.levels[meeting]))
+    return max(1, round(size * ladder.levels[0] / ladder.levels[meeting]))
 
 
 class Batch:
@@ -191,9 +191,9 @@ class Batch:
     @property
     def _cut(self) -> int:
         """One in how many of the current rung is promoted."""
-        if self.rung >= self._meeting:
-            return MEETING_CUT if self.rung == self._meeting else UPPER_CUT
-        return FIRST_CUT if self.rung == 0 else LOWER_CUT
+        if self.rung < self._meeting:
+            return LOWER_CUT
+        return MEETING_CUT if self.rung == self._meeting else UPPER_CUT
 
 
 class Batches(ToTheMaximum):
@@ -202,11 +202,13 @@ class Batches(ToTheMaximum):
     Args:
         ladder: where the rungs are.
         size: how many trials start in each.
+        trials: of the study, if there is to be only one competition.
     """
 
-    def __init__(self, ladder: Ladder, *, size: int) -> None:
+    def __init__(self, ladder: Ladder, *, size: int, trials: int | None = None) -> None:
         super().__init__(ladder)
         self._size = size
+        self._trials = trials
         self._all: list[Batch] = []
         self._live: list[Batch] = []  # those that are not over: always few
         self._meeting = find_meeting(ladder)
@@ -217,7 +219,8 @@ class Batches(ToTheMaximum):
             move = batch.next_move(may_draw=may_draw)
             if move is not None:
                 return move
-        return self._open().next_move(may_draw=True) if may_draw else None
+        may_open = may_draw and not (self._all and self._trials)
+        return self._open().next_move(may_draw=True) if may_open else None
 
     def _open(self) -> Batch:
         batch = Batch(self.ladder, size=self._size, number=len(self._all))
@@ -249,7 +252,13 @@ class Batches(ToTheMaximum):
         last = self._all[-1] if self._all else None
         if last is None:
             return "no configuration was drawn"
-        return f"the best of each full rung were promoted{self._hedge()}{_count(self.levels, last)}"
+        text = f"the best of each full rung were promoted{self._hedge()}{_count(self.levels, last)}"
+        if self._trials is None or self._size == self._trials:
+            return text
+        return (
+            f"{self._size} of {self._trials} trials were drawn, because fewer configurations that "
+            f"are compared better end better for the same training; {text}"
+        )
 
     def _hedge(self) -> str:
         skipped = sum(batch.skipped for batch in self._all)
