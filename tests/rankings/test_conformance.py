@@ -22,6 +22,7 @@ ROWS = {
     "Arrr": rankings.ARRR(1.0, 0.05),
     "ArrrTop": rankings.ARRR(0.5, 0.05),
     "Leader": rankings.Leader(),
+    "RungNoise": rankings.RungNoise(),
 }
 
 PROPER_NAMES = ()

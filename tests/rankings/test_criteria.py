@@ -17,6 +17,7 @@ from rungwise.rankings import (
     Exact,
     Leader,
     Noise,
+    RungNoise,
     Soft,
     SoftMean,
     SoftMedian,
@@ -226,6 +227,17 @@ def test_leader_asks_only_whether_the_winner_would_change():
     assert Leader().stable([1, 2, 4], [20, 10, 30], epsilon=1.0)
     assert not Leader().stable([1, 2, 4], [20, 10, 30], epsilon=0.999)
     assert Leader().stable([1, 2, 4], [10, 30, 20])  # the places behind it are free
+
+
+def test_rung_noise_measures_the_movement_where_it_measures_the_noise():
+    # Early accuracies are close together: their order says nothing, but the values hardly differ.
+    early, late = [0.011, 0.012, 0.013], [0.30, 0.06, 0.12]
+    assert Noise().stable(late, early, goal="max", epsilon=0.05)
+    assert not RungNoise().stable(late, early, goal="max", epsilon=0.05)
+    # c = 0, 2, 1 and p = 2, 1, 0 have 0.30, 0.12, 0.06 and 0.12, 0.06, 0.30.
+    assert RungNoise().stable(late, early, goal="max", epsilon=0.2401)
+    assert not RungNoise().stable(late, early, goal="max", epsilon=0.2399)
+    assert RungNoise().stable([NAN, 0.2, 0.3], [NAN, 0.5, 0.6])  # nothing moved
 
 
 # ---- diverged, few, wrong ------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from rungwise.rankings.leader import Leader
 from rungwise.rankings.noise import Noise
 from rungwise.rankings.rbo import RBO
 from rungwise.rankings.rrr import ARRR, RRR
+from rungwise.rankings.rung_noise import RungNoise
 from rungwise.rankings.soft import Soft, SoftMean, SoftMedian, SoftSigma
 from rungwise.rankings.standing import Standing
 
@@ -17,6 +18,7 @@ __all__ = [
     "Leader",
     "Noise",
     "Ranking",
+    "RungNoise",
     "Soft",
     "SoftMean",
     "SoftMedian",
