@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from rungwise.core.scheduler import Recipe
-from rungwise.rankings import Leader, Noise, Ranking, SoftSigma
+from rungwise.lab.frontier.baselines import Deepening, TopK
+from rungwise.rankings import Leader, Noise, Ranking, RungNoise, SoftSigma
 from rungwise.schedulers import (
     ASHA,
     PASHA,
@@ -89,10 +90,13 @@ _METHODS = (
     Method(
         "pasha-2sigma", "PASHA, 2σ", lambda most: PASHA(max_resource=most, ranking=SoftSigma(2))
     ),
+    Method("pasha-rung-noise", "PASHA, rung noise", lambda most: _make_pasha(most, RungNoise())),
     Method("halving", "Synchronous halving", lambda most: SuccessiveHalving(max_resource=most)),
     Method("hedged", "Hedged halving", lambda most: HedgedHalving(max_resource=most)),
     Method("hyperband", "Hyperband", lambda most: Hyperband(max_resource=most)),
     Method("async-hyperband", "ASHA's Hyperband", lambda most: AsyncHyperband(max_resource=most)),
+    Method("deepening", "iSHA, maximum raised twice", lambda most: Deepening(max_resource=most)),
+    Method("top-5", "One unit for all, 5 in full", lambda most: TopK(1, 5, max_resource=most)),
     Method("one-unit", "One unit for all", lambda _most: FixedResource(1)),
 )
 
