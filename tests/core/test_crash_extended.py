@@ -9,7 +9,16 @@ import pytest
 from core.stories import Story, curves, drive, snapshot
 from core.test_crash import outcome
 
-from rungwise import ASHA, PASHA, AsyncHyperband, Hyperband, RandomSearch, Rush, SuccessiveHalving
+from rungwise import (
+    ASHA,
+    PASHA,
+    AsyncHyperband,
+    HedgedHalving,
+    Hyperband,
+    RandomSearch,
+    Rush,
+    SuccessiveHalving,
+)
 from rungwise.core.decisions import Done, Noted, Pause
 from rungwise.core.engine import Engine
 from rungwise.core.events import StudyExtended
@@ -29,6 +38,7 @@ RECIPES = {
     "asha without pauses": ASHA(max_resource=MAXIMUM, eta=2, variant="stopping"),
     "asha": ASHA(max_resource=MAXIMUM, eta=2, promote="quantile"),
     "successive halving": SuccessiveHalving(max_resource=MAXIMUM, eta=2),
+    "hedged halving": HedgedHalving(max_resource=MAXIMUM, eta=2),
     "hyperband": Hyperband(max_resource=MAXIMUM, eta=2),
     "async hyperband": AsyncHyperband(max_resource=MAXIMUM, eta=2),
     "random": RandomSearch(MAXIMUM),

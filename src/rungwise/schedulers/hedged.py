@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Draw, Move, Promote, Scheduler
-from rungwise.core.trials import Trial
+from rungwise.core.scheduler import Draw, Extension, Move, Promote, Scheduler
+from rungwise.core.trials import State, Trial
 from rungwise.schedulers.base import ToTheMaximum
 from rungwise.schedulers.presets import OnLadder
 from rungwise.schedulers.trial_losses import find_loss
@@ -74,9 +74,12 @@ class HedgedHalving(OnLadder):
     def build(self, *, trials: int | None) -> Scheduler:
         """A fresh scheduler for one study."""
         ladder = self.ending_ladder()
-        if self.size is not None or trials is None:
-            return Batches(ladder, size=BATCH if self.size is None else self.size)
-        return Batches(ladder, size=max(min(trials, BATCH), trials // 2), trials=trials)
+        return Batches(ladder, size=self.size, trials=trials)
+
+
+def count_drawn(trials: int) -> int:
+    """How many of a study's trials are drawn: half of them, and at least 64 if there are."""
+    return max(min(trials, BATCH), trials // 2)
 
 
 def find_meeting(ladder: Ladder) -> int:
@@ -106,8 +109,8 @@ class Batch:
         self._top = ladder.top
         self._size = size
         self._number = number
-        self._meeting = find_meeting(ladder)
-        self._skipping = count_skipping(size, ladder, self._meeting)
+        self.meeting = find_meeting(ladder)
+        self._skipping = count_skipping(size, ladder, self.meeting)
         self._trials: dict[int, Trial] = {}
         self._skipped: list[int] = []  # the trials that skip the lower cuts
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
@@ -132,7 +135,7 @@ class Batch:
         if not self._closed:
             if may_draw and len(self._trials) < self._size:
                 skips = len(self._trials) < self._skipping
-                return Draw(self._levels[self._meeting if skips else 0], self._number)
+                return Draw(self._levels[self.meeting if skips else 0], self._number)
             self._close()
         if not self._queue:
             return None
@@ -155,6 +158,12 @@ class Batch:
             self._dead.add(trial.id)
         self._advance()
 
+    def raise_to(self, ladder: Ladder) -> None:
+        """Go on up a longer ladder; the trials meet where they have met."""
+        self.counts += [0] * (ladder.top - self._top)
+        self._levels, self._top = ladder.levels, ladder.top
+        self._advance()
+
     def _close(self) -> None:
         self._closed = True
         self._competing = list(self._trials)
@@ -165,7 +174,7 @@ class Batch:
         """When all that were sent are back, the best of the rung go to the next one."""
         while self._closed and not self._away and not self._queue and self.rung < self._top:
             promoted = self._find_best()
-            if self.rung + 1 == self._meeting:
+            if self.rung + 1 == self.meeting:
                 already = set(promoted)
                 promoted += [one for one in self._skipped if one not in already]
             if not promoted:
@@ -191,9 +200,9 @@ class Batch:
     @property
     def _cut(self) -> int:
         """One in how many of the current rung is promoted."""
-        if self.rung < self._meeting:
+        if self.rung < self.meeting:
             return LOWER_CUT
-        return MEETING_CUT if self.rung == self._meeting else UPPER_CUT
+        return MEETING_CUT if self.rung == self.meeting else UPPER_CUT
 
 
 class Batches(ToTheMaximum):
@@ -201,17 +210,17 @@ class Batches(ToTheMaximum):
 
     Args:
         ladder: where the rungs are.
-        size: how many trials start in each.
-        trials: of the study, if there is to be only one competition.
+        size: how many trials start in each; None for one competition of the whole study.
+        trials: of the study, if it has a number.
     """
 
-    def __init__(self, ladder: Ladder, *, size: int, trials: int | None = None) -> None:
+    def __init__(self, ladder: Ladder, *, size: int | None, trials: int | None) -> None:
         super().__init__(ladder)
         self._size = size
-        self._trials = trials
+        self._asked = trials
+        self._drawn = 0
         self._all: list[Batch] = []
         self._live: list[Batch] = []  # those that are not over: always few
-        self._meeting = find_meeting(ladder)
 
     def next_move(self, *, may_draw: bool) -> Move | None:
         self._live = [batch for batch in self._live if not batch.is_over]
@@ -219,16 +228,36 @@ class Batches(ToTheMaximum):
             move = batch.next_move(may_draw=may_draw)
             if move is not None:
                 return move
-        may_open = may_draw and not (self._all and self._trials)
-        return self._open().next_move(may_draw=True) if may_open else None
+        size = self._find_size()
+        return self._open(size).next_move(may_draw=True) if may_draw and size > 0 else None
 
-    def _open(self) -> Batch:
-        batch = Batch(self.ladder, size=self._size, number=len(self._all))
+    def _find_size(self) -> int:
+        """How many trials start in the next competition."""
+        if self._size is not None:
+            return self._size
+        return BATCH if self._asked is None else count_drawn(self._asked) - self._drawn
+
+    def _open(self, size: int) -> Batch:
+        batch = Batch(self.ladder, size=size, number=len(self._all))
         self._all.append(batch)
         self._live.append(batch)
         return batch
 
+    def extend(self, extension: Extension) -> Sequence[int]:
+        """More trials compete among themselves; all competitions go up a longer ladder."""
+        self._asked = extension.trials
+        if extension.max_resource is None:
+            return ()
+        old = self.ladder.top
+        self.raise_ladder(self.ladder.raised_to(extension.max_resource), extension.reports)
+        for batch in self._all:
+            batch.raise_to(self.ladder)
+        self._live = list(self._all)
+        there = (trial for trial in extension.known if trial.rung == old)
+        return [trial.id for trial in there if trial.state is State.STOPPED]
+
     def started(self, trial: Trial) -> None:
+        self._drawn += 1
         self._all[trial.bracket].started(trial)
 
     def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:  # noqa: ARG002 - ranked by the curve
@@ -253,10 +282,10 @@ class Batches(ToTheMaximum):
         if last is None:
             return "no configuration was drawn"
         text = f"the best of each full rung were promoted{self._hedge()}{_count(self.levels, last)}"
-        if self._trials is None or self._size == self._trials:
+        if self._size is not None or self._asked is None or count_drawn(self._asked) == self._asked:
             return text
         return (
-            f"{self._size} of {self._trials} trials were drawn, because fewer configurations that "
+            f"{self._drawn} of {self._asked} trials were drawn, because fewer configurations that "
             f"are compared better end better for the same training; {text}"
         )
 
@@ -265,7 +294,7 @@ class Batches(ToTheMaximum):
         if not skipped:
             return ""
         were = "configuration was" if skipped == 1 else "configurations were"
-        level = self.levels[self._meeting]
+        level = self.levels[self._all[-1].meeting]
         return (
             f", and {skipped} {were} trained to {level} whatever the earlier results, in case "
             "early rankings mislead"

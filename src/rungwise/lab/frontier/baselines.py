@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rungwise.core.decisions import CONTINUE, PAUSE, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Draw, Move, Promote, Scheduler
+from rungwise.core.scheduler import Draw, Extension, Move, Promote, Scheduler
 from rungwise.core.trials import Trial
 from rungwise.schedulers.base import ToTheMaximum
 from rungwise.schedulers.halving import Halving
@@ -128,13 +129,18 @@ class DeepeningHalving(ToTheMaximum):
         self._away.discard(trial.id)
         self._dead.add(trial.id)
 
+    def extend(self, extension: Extension) -> Sequence[int]:  # noqa: ARG002 - only compared with
+        """Nothing: a comparison is not extended."""
+        return ()
+
     def explain(self) -> str:
         return f"the maximum was raised until it was {self.levels[self.ladder.top - self._left]}"
 
     @property
     def _target(self) -> int:
         """How many trials are drawn before the maximum is raised again."""
-        return max(1, math.ceil(self._size / self.ladder.eta**self._left))
+        part: int = self.ladder.eta**self._left
+        return max(1, -(-self._size // part))  # rounded up
 
     def _advance(self) -> None:
         """When a rung is complete go to the next; at the maximum, raise it."""
