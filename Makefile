@@ -8,7 +8,7 @@ QUICK := $(addprefix tests/, core rankings schedulers searchers space views test
 	test_boundaries.py test_counterfactual.py test_driver.py test_formatting.py test_layers.py \
 	test_oracle_itself.py test_policy.py test_public.py test_readers.py test_simulation.py)
 
-.PHONY: demo test quick check wheel minimum format bench results clean
+.PHONY: demo test quick check docs wheel minimum format bench results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
@@ -27,6 +27,10 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/zizmor --offline --quiet .github
+
+# The manual, in site/. Strict: a link that leads nowhere is an error.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 # The wheel in a clean environment, and the same with the oldest base dependencies.
 wheel: $(VENV)/.dev
@@ -48,7 +52,7 @@ results: $(VENV)/.dev
 	cp results/results.md docs/results.md
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) site
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

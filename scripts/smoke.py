@@ -3,7 +3,7 @@
     PYTHON scripts/smoke.py CHECKOUT
 
 Run by ``scripts/check_wheel.py`` with the interpreter of a clean environment, from an empty folder.
-Of the checkout only the README and a training script are read; it uses the standard library alone.
+Of the checkout only two pages and a training script are read; it uses the standard library alone.
 """
 
 from __future__ import annotations
@@ -48,21 +48,20 @@ def check_import() -> None:
         getattr(rungwise, name)
 
 
-def check_readme(readme: Path) -> None:
-    """The Python examples of the README run, but for those that import what is not installed."""
+def check_examples(*pages: Path) -> None:
+    """The Python examples of the pages run, but for those that import what is not installed."""
     ran = 0
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", readme.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    texts = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    blocks = re.findall(r"^```python\n(.*?)^```", texts, re.MULTILINE | re.DOTALL)
     for number, code in enumerate(blocks):
-        script = Path(f"readme_{number}.py")
+        script = Path(f"example_{number}.py")
         script.write_text(code, encoding="utf-8")
         imported = re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)
         if all(importlib.util.find_spec(name) for name in imported):
             run(sys.executable, script)
             ran += 1
     if not ran:
-        sys.exit("no Python example of the README runs without extras")
+        sys.exit("no Python example of the first pages runs without extras")
 
 
 def check_commands(examples: Path) -> None:
@@ -80,13 +79,14 @@ def check_commands(examples: Path) -> None:
     expect("train.db", run(COMMAND, "list"))
     run(COMMAND, "simulate", "--help")
     expect("fashion-nas", run(COMMAND, "benchmark", "list"))
+    expect("RUNGWISE_REPORTS", run(COMMAND, "manual", "scripts"))
 
 
 def main() -> None:
     """Try everything."""
     root = Path(sys.argv[1])
     check_import()
-    check_readme(root / "README.md")
+    check_examples(root / "README.md", root / "docs" / "start" / "first-study.md")
     check_commands(root / "examples")
     print(f"rungwise {importlib.metadata.version('rungwise')} is imported, tunes and shows")
 

@@ -1,5 +1,6 @@
 """What the documentation says is true: its examples run, its pictures are current."""
 
+import ast
 import doctest
 import importlib
 import importlib.util
@@ -16,12 +17,8 @@ import rungwise
 from rungwise.cli.commands import COMMANDS, load_command
 
 ROOT = Path(__file__).parents[1]
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs" / "reference").glob("*.md")),
-]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES.remove(ROOT / "CHANGELOG.md")
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(rungwise.__path__, "rungwise.")
@@ -35,16 +32,47 @@ def blocks(page, language):
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "vl_convert": "vl-convert-python"}
+"""Packages that are installed under another name than they are imported."""
+
+OUTPUT = re.compile(
+    r"^```python\n(.*?)^```\s+It prints:\s+^```text\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
+"""An example and what it prints."""
+
+WITH_EXAMPLES = [page for page in PAGES if blocks(page, "python")]
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_examples_run(page, capsys):
+    shown = dict(OUTPUT.findall(page.read_text(encoding="utf-8")))
     for code in blocks(page, "python"):
+        for name in sorted(imported_by(code) & {"torch", "sklearn", "optuna", "pandas"}):
+            extras.needs(DISTRIBUTIONS.get(name, name))
+        capsys.readouterr()
         with extras.skip_where_missing():
             exec(compile(code, str(page), "exec"), {"__name__": "example"})  # noqa: S102
+        if code in shown:
+            assert capsys.readouterr().out == shown[code]
+
+
+def imported_by(code):
+    """The packages that an example imports."""
+    found = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(str(node.module).partition(".")[0])
+    return found
+
+
+def test_the_first_example_shows_what_it_prints():
+    for page in (ROOT / "README.md", ROOT / "docs" / "start" / "first-study.md"):
+        assert len(OUTPUT.findall(page.read_text(encoding="utf-8"))) == 1
 
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "vl_convert": "vl-convert-python"}
-"""Packages that are installed under another name than they are imported."""
 
 
 def needs_of(path):
@@ -89,11 +117,45 @@ def test_examples_in_docstrings_hold(name):
     assert failed == 0
 
 
-def script(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+def script(name, folder="."):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def site(name):
+    return script(name, "_site")
+
+
+def test_the_reference_has_every_public_name():
+    pages = site("pages_from_code")
+    listed = [name for page in pages.PACKAGES for name in pages.list_names(page)]
+    packages = ("benchmarks", "plots", "rankings", "searchers")
+    wanted = {f"rungwise.{name}" for name in rungwise.__all__ if not name.startswith("__")}
+    assert wanted - {f"rungwise.{name}" for name in packages} <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_links_of_the_site_lead_to_its_pages():
+    hooks = site("hooks")
+    text = "[a](docs/tuning.md#disk) [b](examples/plots.py) [c](LICENSE) ![d](docs/climb.svg)"
+    assert hooks.redirect_links(text, "index.md") == (
+        "[a](tuning.md#disk) [b](files/examples/plots_py.md) [c](files/LICENSE.md) ![d](climb.svg)"
+    )
+    text = "[a](../tuning.md) [b](../../examples/plots.py) [c](../../README.md) [d](#here)"
+    assert hooks.redirect_links(text, "howto/gpus.md") == (
+        "[a](../tuning.md) [b](../files/examples/plots_py.md) [c](../index.md) [d](#here)"
+    )
+    assert hooks.redirect_links("```\n[a](README.md)\n```", "index.md").count("README.md") == 1
+
+
+def test_the_site_shows_every_page_in_its_navigation():
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        if not name.startswith(("results/", "benchmarks/")):
+            assert f": {name}\n" in config, f"add {name} to nav in mkdocs.yml"
 
 
 def test_the_picture_shows_what_the_library_does():
@@ -113,15 +175,30 @@ def test_options_are_documented_as_they_are():
 
 def test_links_between_files_lead_somewhere():
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
             assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 
+def test_the_readme_is_read_in_three_minutes():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert len(re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose).split()) <= 650
+
+
+def test_the_badges_say_what_the_project_says():
+    for path, text in script("draw_badges").list_files().items():
+        assert path.read_text(encoding="utf-8") == text, "run docs/draw_badges.py"
+
+
 def test_every_command_is_documented_and_helps():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = site("pages_from_code").write_command_page()
     for name, command in {name: load_command(name) for name in COMMANDS}.items():
-        assert f"rungwise {name}" in readme
+        assert f"`rungwise {name}`" in page
         assert command.help
+        for parameter in command.params:
+            for option in () if parameter.name == "help" else parameter.opts:
+                assert not option.startswith("--") or f"`{option}`" in page
         for parameter in command.params:
             assert parameter.help, f"rungwise {name}: {parameter.name} has no help"
 
@@ -135,7 +212,6 @@ def test_the_version_is_in_the_changelog_and_the_citation():
 def test_no_page_has_holes_left_to_fill():
     for page in [*PAGES, ROOT / "CHANGELOG.md"]:
         text = page.read_text(encoding="utf-8")
-        assert not re.search(r"\b[A-Z]+_[A-Z_]+\b(?!`)", re.sub(r"`[^`]*`|```.*?```", "", text)), (
-            page
-        )
+        prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
+        assert not re.search(r"\b[A-Z]+_[A-Z_]+\b(?!`)", prose), page
         assert "TODO" not in text

@@ -65,6 +65,9 @@ COMMANDS = {
     "benchmark": Entry(
         "benchmark:app", "Manage tables of learning curves: those of the package, and public ones."
     ),
+    "manual": Entry(
+        "manual:show_manual", "Show a page of the manual, or list the pages.", reads=True
+    ),
 }
 """In the order of the help."""
 
@@ -122,7 +125,8 @@ class LazyGroup(Group):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args[:1] == ["help"]:
-            args = [*args[1:], "--help"]
+            is_page = bool(args[1:]) and args[1] not in COMMANDS
+            args = ["manual", *args[1:]] if is_page else [*args[1:], "--help"]
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

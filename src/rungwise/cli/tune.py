@@ -163,7 +163,7 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
         return arguments
     train = load_trainable(target)
     if space is None:
-        rule = "give the search space as a file, such as space.yaml (see docs/scripts.md)"
+        rule = "give the search space as a file, such as space.yaml (see `rungwise manual scripts`)"
         raise InvalidArgumentError("--space", MISSING, rule)
     found = read_space(space)
     if not is_reference(target):
