@@ -46,10 +46,11 @@ format: $(VENV)/.dev
 bench: $(VENV)/.base
 	$(BIN)/python perf/engine.py
 
-# docs/results.md, and the files of the report beside it in results/; half an hour on two cores.
+# docs/results.md and docs/results/, and the files of the report in results/; half an hour on two cores.
 results: $(VENV)/.dev
 	$(BIN)/rungwise reproduce all bo --out results
 	cp results/results.md docs/results.md
+	rm -rf docs/results && cp -r results/results docs/results
 
 clean:
 	rm -rf $(VENV) site

@@ -8,6 +8,7 @@ from rungwise.benchmarks import store
 from rungwise.benchmarks.card import Card
 from rungwise.benchmarks.table import Table
 from rungwise.core.seeding import generator
+from rungwise.lab.reproduction.pages import make_pages
 from rungwise.lab.reproduction.results import Figure, Outcome, Row, Section
 from rungwise.space import Choice, Float, Int, Space
 
@@ -92,6 +93,11 @@ def write_searchable(folder, name, *, rows=24, resources=27, seeds=1):
         space=Space.parse(SEARCHED).to_json(),
     )
     store.write(folder, card, values=values, seconds=np.linspace(1, 3, rows), configs=configs)
+
+
+def whole_text(reproduction):
+    """All pages of a reproduction, one below the other."""
+    return "\n".join(make_pages(reproduction).values())
 
 
 def order(rows, seed):

@@ -109,7 +109,8 @@ def _describe_command(path: str, command: Any) -> list[str]:
 
 def _describe_parameter(parameter: Any) -> str:
     shown = getattr(parameter, "show_default", True)
-    default = "" if parameter.default in (None, False, ()) else f"`{parameter.default}`"
+    nothing = parameter.default is None or parameter.default is False or parameter.default == ()
+    default = "" if nothing else f"`{parameter.default}`"
     if isinstance(shown, str):
         default = shown
     elif not shown or callable(parameter.default):

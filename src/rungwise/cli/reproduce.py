@@ -19,7 +19,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.lab.reproduction import EXPERIMENTS, Reproduction, Settings
 from rungwise.lab.reproduction import reproduce as run
 from rungwise.lab.reproduction.experiments import ALL
-from rungwise.lab.reproduction.markdown import markdown
+from rungwise.lab.reproduction.pages import FOLDER, make_pages
 from rungwise.lab.reproduction.protocols import PROTOCOLS
 from rungwise.lab.reproduction.spreadsheets import runs_csv, summary_csv
 from rungwise.lab.reproduction.terminal import show
@@ -81,9 +81,9 @@ Out = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Write results.md, runs.csv (one line per study), summary.csv (one line per method) "
-        "and report.html (its figures need the extra 'plots') to this folder; of frontier "
-        "frontier.md, frontier.csv and frontier.svg.",
+        help="Write results.md with its pages in results/, runs.csv (one line per study), "
+        "summary.csv (one line per method) and report.html to this folder; of frontier "
+        "frontier.md, frontier.csv and frontier.svg. Figures need the extra 'plots'.",
         show_default=False,
     ),
 ]
@@ -229,7 +229,8 @@ def _write(folder: Path | None, texts: Mapping[str, str]) -> None:
     if folder is not None:
         for name, text in texts.items():
             _replace(folder / name, text)
-        typer.echo(f"Written to {folder}: {', '.join(texts)}")
+        shown = dict.fromkeys(f"{FOLDER}/" if "/" in name else name for name in texts)
+        typer.echo(f"Written to {folder}: {', '.join(shown)}")
 
 
 def _screen() -> Console:
@@ -251,10 +252,12 @@ def _ready(folder: Path) -> Path:
 
 def _texts(found: Reproduction) -> dict[str, str]:
     """The content of each file."""
-    from rungwise.lab.reproduction.report import html  # noqa: PLC0415 - plots are not for every command
+    # Plots are not for every command.
+    from rungwise.lab.reproduction.overview import draw_overviews  # noqa: PLC0415
+    from rungwise.lab.reproduction.report import html  # noqa: PLC0415
 
     return {
-        "results.md": markdown(found),
+        **make_pages(found, dict(draw_overviews(found))),
         "runs.csv": runs_csv(found),
         "summary.csv": summary_csv(found),
         "report.html": html(found),
@@ -265,6 +268,7 @@ def _replace(path: Path, text: str) -> None:
     """Whole or not at all, and the same bytes everywhere."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        path.parent.mkdir(exist_ok=True)
         beside.write_text(text, encoding="utf-8", newline="\n")
         beside.replace(path)
     except OSError as error:

@@ -60,8 +60,13 @@ def test_files_are_written_whole_and_alike(folder, tmp_path):
     for out in (first, second):
         found = call("table1", "--configs", "20", "--out", str(out))
         assert found.exit_code == 0, found.output
-    names = ["report.html", "results.md", "runs.csv", "summary.csv"]
-    assert sorted(path.name for path in first.iterdir()) == names
+    names = sorted(str(path.relative_to(first)) for path in first.rglob("*") if path.is_file())
+    pictures = [name for name in names if name.endswith(".svg")]
+    assert [name for name in names if name not in pictures] == [
+        *("report.html", "results.md", "results/how-it-was-run.md", "results/table1.md"),
+        *("runs.csv", "summary.csv"),
+    ]
+    assert len(pictures) in (0, 2)  # none without the extra plots
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes()
     assert (first / "results.md").read_text("utf-8").startswith("# Results\n")
@@ -199,6 +204,9 @@ def test_as_a_command_of_its_own(folder, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "own, protocol ours" in done.stdout
-    assert "Written to results: results.md, runs.csv, summary.csv, report.html" in done.stdout
+    assert (
+        "Written to results: results.md, results/, runs.csv, summary.csv, report.html"
+        in done.stdout
+    )
     with (tmp_path / "results" / "runs.csv").open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 16

@@ -4,7 +4,7 @@ import multiprocessing
 
 import numpy as np
 import pytest
-from reproduction_stories import fatal_load, write_curves, write_tiny
+from reproduction_stories import fatal_load, whole_text, write_curves, write_tiny
 
 import rungwise as rw
 from rungwise.benchmarks import catalog, store
@@ -14,7 +14,6 @@ from rungwise.lab.reproduction import Settings, reproduce
 from rungwise.lab.reproduction.chunks import TableCache, draw_sample
 from rungwise.lab.reproduction.executor import plan_chunks, run, uses_nearest
 from rungwise.lab.reproduction.experiments import EXPERIMENTS, plan
-from rungwise.lab.reproduction.markdown import markdown
 from rungwise.lab.reproduction.spreadsheets import runs_csv, summary_csv
 from rungwise.space import Float, Space
 
@@ -38,7 +37,7 @@ def test_the_number_of_processes_changes_nothing(curves):
     one = reproduce(["all"], settings=SMALL)
     two = reproduce(["all"], settings=SMALL, processes=2)
     assert one == two
-    for text in (markdown, runs_csv, summary_csv):
+    for text in (whole_text, runs_csv, summary_csv):
         assert text(one).encode() == text(two).encode()
 
 

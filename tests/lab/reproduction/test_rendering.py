@@ -3,16 +3,21 @@
 import csv
 import io
 import math
+import posixpath
+import re
 from dataclasses import replace
 
 import pytest
-from reproduction_stories import outcome, row, section, write_curves, write_tiny
+from extras import needs
+from reproduction_stories import outcome, row, section, whole_text, write_curves, write_tiny
 from rich.console import Console
 
 from rungwise.benchmarks.card import Card
 from rungwise.lab.reproduction import Settings, reproduce
-from rungwise.lab.reproduction.markdown import command, markdown
+from rungwise.lab.reproduction.markdown import command
 from rungwise.lab.reproduction.number_text import choose_unit, spread
+from rungwise.lab.reproduction.overview import draw_overviews
+from rungwise.lab.reproduction.pages import make_pages
 from rungwise.lab.reproduction.results import Figure, PaperRow, Reproduction, Rival
 from rungwise.lab.reproduction.spreadsheets import runs_csv, summary_csv
 from rungwise.lab.reproduction.tables import grids, lcbench_grid, make_grid
@@ -167,55 +172,98 @@ def test_lcbench_has_a_table_a_protocol_and_others_one_a_section():
 # -- Markdown -----------------------------------------------------------------------------------
 
 
-def test_the_page_has_everything_in_its_place():
+def test_the_pages_have_everything_in_its_place():
     rivals = (Rival("one-epoch", "One-epoch baseline", 0.01, 0.001, 0.1),)
-    page = markdown(
+    pages = make_pages(
         reproduction(
-            full(notes=("A note.",), losses=("A loss.",)),
+            full(notes=("A note.",), losses=("A loss.",), rivals=rivals),
             full(experiment="eta", rivals=rivals),
             full(experiment="eta", protocol="paper", rivals=rivals),
             left_out=("Something was left out.",),
         )
     )
-    lines = page.splitlines()
-    assert lines[0] == "# Results"
-    headings = [line for line in lines if line.startswith("#")]
-    assert headings == [
-        "# Results",
-        "## The benchmarks",
-        "## In short",
-        "## PASHA, ASHA and the baselines (the paper's tables 1 and 5)",
-        "### made, protocol ours",
-        "## Reduction factors (the paper's tables 1, 2, 5 and 8)",
-        "### made, protocol ours",
-        "### made, protocol paper",
-        "## Left out",
+    headings = {
+        name: [line for line in text.splitlines() if line.startswith("#")]
+        for name, text in pages.items()
+    }
+    assert headings == {
+        "results.md": [
+            "# Results",
+            "## In short",
+            "## Where PASHA is not the best choice",
+            "## Details",
+            "## Left out",
+        ],
+        "results/how-it-was-run.md": ["# How it was run", "## The benchmarks"],
+        "results/table1.md": [
+            "# PASHA, ASHA and the baselines (the paper's tables 1 and 5)",
+            "## made, protocol ours",
+        ],
+        "results/eta.md": [
+            "# Reduction factors (the paper's tables 1, 2, 5 and 8)",
+            "## made, protocol ours",
+            "## made, protocol paper",
+        ],
+    }
+    first, how, main, _ = pages.values()
+    assert "| `made` | title of made | 0 × 9 × 1 |" in how
+    assert "- `made`: A remark on made." in how
+    assert "| `made` | ours | 90.00 ± 1.00 | 90.00 ± 1.00 | 90.00 ± 1.00 | 2.0× |" in first
+    against = "not worse by more than a standard error"
+    one = "**as good or better**: 1.00 points ± 0.10 points better, in 10.0 % of the time"
+    assert f"| `made` | ours | {against} | {one} |" in first
+    assert "\n- A note.\n- A loss.\n" in main
+    assert "counted over 2 tables (benchmarks × protocols): One-epoch baseline (2)." in first
+    assert "- Something was left out." in first
+    for page in pages.values():
+        assert page.endswith("\n")
+        assert not page.endswith("\n\n")
+
+
+def test_links_of_the_pages_lead_to_pages():
+    found = reproduction(full(), full(experiment="eta"))
+    pages = make_pages(found, {"ours": "<svg/>"})
+    assert pages["results/overview-ours.svg"] == "<svg/>"
+    for name, text in pages.items():
+        for target in re.findall(r"\]\(([^)]+)\)", text):
+            assert posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) in pages
+
+
+def test_an_asha_that_ends_better_is_named_on_the_first_page():
+    ahead = (Rival("asha", "ASHA", -0.02, 0.01, 2.0),)
+    first = make_pages(reproduction(full(ahead=ahead)))["results.md"]
+    assert "| **2.00 points ± 1.00 points worse** | one epoch ends worse |" in first
+
+
+def test_the_overview_is_drawn_from_the_runs():
+    needs("plots")
+    outcomes = [
+        outcome(method, final=final, seed=seed)
+        for method, final in (("asha", 0.9), ("pasha", 0.88), ("one-epoch", 0.91))
+        for seed in (0, 1)
     ]
-    assert "| `made` | title of made | 0 × 9 × 1 |" in page
-    assert "- `made`: A remark on made." in page
-    assert "| `made` | ours | 90.00 ± 1.00 | 90.00 ± 1.00 | 90.00 ± 1.00 | 2.0× |" in page
-    assert "- made, protocol ours: A loss." in page  # in short …
-    assert "\n- A note.\n- A loss.\n" in page  # … and under its table
-    assert "counted over 2 tables (benchmarks × protocols): One-epoch baseline (2)." in page
-    assert "- Something was left out." in page
-    assert page.endswith("out.\n")
-    assert not page.endswith("\n\n")
+    made = full()
+    found = reproduction(made, outcomes=outcomes, settings=Settings(("table1",), ("ours",)))
+    ((protocol, picture),) = draw_overviews(found)
+    assert protocol == "ours"
+    for word in ("<svg", "made", "PASHA", "one unit for all", "protocol ours"):
+        assert word in picture
 
 
 def test_every_table_of_the_page_is_rectangular():
-    page = markdown(reproduction(full(), lcbench_section("car"), lcbench_section("kc1")))
+    page = whole_text(reproduction(full(), lcbench_section("car"), lcbench_section("kc1")))
     widths = []
     for block in page.split("\n\n"):
         lines = block.splitlines()
         if lines[0].startswith("|"):
             widths.append({line.count("|") for line in lines})
-    assert len(widths) == 4
+    assert len(widths) >= 4
     assert all(len(counts) == 1 for counts in widths)
 
 
 def test_text_of_cards_cannot_break_a_table():
     card = Card(name="made", title="a | b\nc", metric="m", resources=9)
-    page = markdown(reproduction(full(), benchmarks={"made": card}))
+    page = whole_text(reproduction(full(), benchmarks={"made": card}))
     assert "| `made` | a \\| b c |" in page
 
 
@@ -223,7 +271,7 @@ def test_remarks_that_lcbench_shares_are_told_once():
     names = [f"lcbench-{name}" for name in ("a", "b", "c", "d", "e")]
     sections = [lcbench_section(name.removeprefix("lcbench-")) for name in names]
     remarks = {**dict.fromkeys(names, ("Shared.",)), "lcbench-e": ("Its own.",)}
-    page = markdown(reproduction(*sections, remarks=remarks))
+    page = whole_text(reproduction(*sections, remarks=remarks))
     assert "- `lcbench-…`: Shared." in page
     assert "- `lcbench-e`: Its own." in page
     assert page.count("Shared.") == 1
@@ -241,11 +289,11 @@ def test_remarks_that_lcbench_shares_are_told_once():
 )
 def test_the_page_tells_the_command_that_makes_it(settings, text):
     assert command(settings).endswith(text)
-    assert f"`{command(settings)}`" in markdown(reproduction(full(), settings=settings))
+    assert f"`{command(settings)}`" in whole_text(reproduction(full(), settings=settings))
 
 
 def test_only_protocols_that_were_run_are_explained():
-    page = markdown(reproduction(full(), settings=Settings(("table1",), ("ours",))))
+    page = whole_text(reproduction(full(), settings=Settings(("table1",), ("ours",))))
     assert "- Protocol `ours`" in page
     assert "- Protocol `paper`" not in page
 
@@ -354,7 +402,7 @@ def test_a_real_reproduction_can_be_drawn_whole(folder):
     write_curves(folder, "own")
     write_tiny(folder, "lcbench-car")
     found = reproduce(["all"], settings=Settings((), seeds=1, configs=20))
-    page = markdown(found)
+    page = whole_text(found)
     for one in found.sections:
         if one.experiment != "lcbench":
             assert all(line.label in page for line in one.rows)

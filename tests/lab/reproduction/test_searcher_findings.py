@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from extras import needs
-from reproduction_stories import outcome, row, section, write_searchable, write_tiny
+from reproduction_stories import outcome, row, section, whole_text, write_searchable, write_tiny
 
 import rungwise as rw
 from rungwise.benchmarks import catalog
@@ -14,7 +14,7 @@ from rungwise.lab.reproduction.chunks import TableCache, run_chunk
 from rungwise.lab.reproduction.executor import plan_chunks, run
 from rungwise.lab.reproduction.experiments import EXPERIMENTS, chosen, plan, protocols_for, shortest
 from rungwise.lab.reproduction.findings import write_findings
-from rungwise.lab.reproduction.markdown import command, markdown
+from rungwise.lab.reproduction.markdown import command
 from rungwise.lab.reproduction.report import html
 from rungwise.lab.reproduction.results import Figure
 from rungwise.lab.reproduction.spreadsheets import runs_csv, summary_csv
@@ -182,7 +182,7 @@ def test_a_model_is_asked_and_every_page_has_it(folder):
     assert told == [(done, 9) for done in range(2, 10)]  # the two without a searcher come together
     labels = {made.method: made.label for made in one.rows}
     assert (labels["asha"], labels["pasha-bo"]) == ("ASHA, random", "PASHA + GP")
-    page = markdown(found)
+    page = whole_text(found)
     for text in (page, html(found), summary_csv(found)):
         for label in labels.values():
             assert label in text.replace("&#x27;", "'")

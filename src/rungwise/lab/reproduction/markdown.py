@@ -1,17 +1,16 @@
-"""The whole reproduction as one page of Markdown (``docs/results.md`` is made by it)."""
+"""Parts of the reproduction as Markdown; ``pages.py`` makes pages of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from rungwise.formatting import format_count
-from rungwise.lab.reproduction import number_text, summary
-from rungwise.lab.reproduction.experiments import EXPERIMENTS, shortest
+from rungwise.lab.reproduction import number_text
+from rungwise.lab.reproduction.experiments import shortest
 from rungwise.lab.reproduction.paper import LCBENCH
 from rungwise.lab.reproduction.protocols import PROTOCOLS
 from rungwise.lab.reproduction.results import Reproduction, Section, Settings
-from rungwise.lab.reproduction.tables import Grid, grids
+from rungwise.lab.reproduction.tables import Grid
 
 COLUMNS = {
     "final value": "the value of the chosen configuration after full training. If that is unknown "
@@ -26,23 +25,6 @@ COLUMNS = {
     "the sample, 1 is its median",
 }
 """What each column means."""
-
-
-def markdown(reproduction: Reproduction) -> str:
-    """The page."""
-    lines = [
-        "# Results",
-        "",
-        *_introduction(reproduction.settings),
-        *_benchmarks(reproduction),
-        *_in_short(reproduction),
-    ]
-    drawn = grids(reproduction.sections)
-    for name, group in groupby(drawn, key=lambda pair: pair[0].experiment):
-        lines += _chapter(name, list(group))
-    if reproduction.left_out:
-        lines += ["## Left out", "", *_bullets(reproduction.left_out)]
-    return "\n".join(lines).rstrip() + "\n"
 
 
 def command(settings: Settings) -> str:
@@ -61,7 +43,8 @@ def command(settings: Settings) -> str:
     return " ".join([*words, *(f"--benchmark {name}" for name in settings.benchmarks)])
 
 
-def _introduction(settings: Settings) -> Iterator[str]:
+def write_introduction(settings: Settings) -> Iterator[str]:
+    """How it was run, and what the columns mean."""
     yield (
         "The evaluation of the PASHA paper (Bohdal et al., ICLR 2023), run by "
         f"`{command(settings)}` on the benchmarks below. "
@@ -78,7 +61,8 @@ def _introduction(settings: Settings) -> Iterator[str]:
     yield from ("The columns:", "", *(f"- {name}: {text}." for name, text in COLUMNS.items()), "")
 
 
-def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
+def write_benchmarks(reproduction: Reproduction) -> Iterator[str]:
+    """The benchmarks, with what a reader needs to know about each."""
     yield from ("## The benchmarks", "")
     cards = list(reproduction.benchmarks.values())
     plain = [card for card in cards if not card.name.startswith(LCBENCH)]
@@ -106,7 +90,7 @@ def _benchmarks(reproduction: Reproduction) -> Iterator[str]:
         )
         for form, names in forms.items()
     ]
-    yield from _table(head, [*lines, *together])
+    yield from write_table(head, [*lines, *together])
     yield ""
     for card in plain:
         yield f"- `{card.name}`: {_cell(' '.join(reproduction.remarks[card.name]))}"
@@ -126,41 +110,27 @@ def _together(names: Sequence[str], usual: bool) -> str:  # noqa: FBT001 - clear
     return listed if len(names) < 4 else f"{listed} and {len(names) - 3} others"
 
 
-def _in_short(reproduction: Reproduction) -> Iterator[str]:
-    """PASHA, ASHA and one epoch on every benchmark, and all findings against PASHA."""
-    head, lines = summary.table(reproduction)
-    against = summary.against(reproduction)
-    if lines or against:
-        yield from ("## In short", "")
-    if lines:
-        yield from _table(head, [(f"`{name}`", *cells) for name, *cells in lines])
-        yield ""
-    if against:
-        yield from (summary.AGAINST, "")
-        yield from _bullets(against)
-
-
-def _chapter(name: str, drawn: Sequence[tuple[Section, Grid]]) -> Iterator[str]:
-    experiment = EXPERIMENTS[name]
-    where = f" ({experiment.whereabouts})" if experiment.whereabouts else ""
-    yield from (f"## {experiment.title}{where}", "")
+def write_sections(name: str, drawn: Sequence[tuple[Section, Grid]]) -> Iterator[str]:
+    """The tables of an experiment, each with what it shows."""
     for section, grid in drawn:
         benchmark = "LCBench" if name == "lcbench" else section.benchmark
-        yield from (f"### {benchmark}, protocol {section.protocol}", "")
-        yield from _table(grid.head, grid.lines)
+        yield from (f"## {benchmark}, protocol {section.protocol}", "")
+        yield from write_table(grid.head, grid.lines)
         yield ""
         if grid.notes or grid.losses:
-            yield from _bullets([*grid.notes, *grid.losses])
+            yield from write_bullets([*grid.notes, *grid.losses])
 
 
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
+def write_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table."""
     yield f"| {' | '.join(_cell(cell) for cell in head)} |"
     yield f"|{'---|' * len(head)}"
     for line in lines:
         yield f"| {' | '.join(_cell(cell) for cell in line)} |"
 
 
-def _bullets(sentences: Sequence[str]) -> Iterator[str]:
+def write_bullets(sentences: Sequence[str]) -> Iterator[str]:
+    """A list."""
     yield from (f"- {_cell(sentence)}" for sentence in sentences)
     yield ""
 

@@ -11,10 +11,13 @@ from rungwise.lab.reproduction.experiments import EXPERIMENTS
 from rungwise.lab.reproduction.results import Reproduction, Section
 from rungwise.lab.reproduction.tables import grids
 
-AGAINST = (
-    "Where PASHA is not the best choice, by the same rule everywhere. A method takes less time if "
-    "it takes at least 1 % less; standard errors are of the differences with the same seeds:"
+RULE = (
+    "By the same rule everywhere: a method takes less time if it takes at least 1 % less; standard "
+    "errors are of the differences with the same seeds."
 )
+"""How it is decided whether something speaks against PASHA."""
+
+AGAINST = f"Where PASHA is not the best choice. {RULE[:-1]}:"
 """The heading of the sentences of :func:`against`."""
 
 _SHOWN = {"asha": "ASHA", "pasha": "PASHA", "one-epoch": "one epoch"}
@@ -33,15 +36,32 @@ def against(reproduction: Reproduction) -> list[str]:
 
     Those of the main experiments are in full; those of the others are counted.
     """
-    sentences = [
-        f"{grid.title}: {loss}"
-        for section, grid in grids(reproduction.sections)
-        if section.experiment in ("table1", "lcbench")
-        for loss in grid.losses
+    return [
+        *_list_losses(reproduction, "table1"),
+        *list_losses_on_lcbench(reproduction),
+        *count_losses(reproduction),
     ]
+
+
+def list_losses_on_lcbench(reproduction: Reproduction) -> list[str]:
+    """Those on the data sets of LCBench, which are counted there already."""
+    return _list_losses(reproduction, "lcbench")
+
+
+def count_losses(reproduction: Reproduction) -> list[str]:
+    """Those of the other experiments, counted."""
     others = [name for name in EXPERIMENTS if name not in ("table1", "lcbench")]
     counts = (_count_rivals(name, reproduction.sections) for name in others)
-    return [*sentences, *filter(None, counts)]
+    return [*filter(None, counts)]
+
+
+def _list_losses(reproduction: Reproduction, experiment: str) -> list[str]:
+    return [
+        f"{grid.title}: {loss}"
+        for section, grid in grids(reproduction.sections)
+        if section.experiment == experiment
+        for loss in grid.losses
+    ]
 
 
 def _line(section: Section) -> tuple[str, ...]:
