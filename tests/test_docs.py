@@ -167,6 +167,7 @@ def test_the_picture_shows_what_the_library_does():
 def test_the_page_of_states_is_the_table_of_states():
     drawn = script("draw_states")
     assert drawn.PAGE.read_text(encoding="utf-8") == drawn.draw(), "run docs/draw_states.py"
+    assert drawn.PICTURE.read_text(encoding="utf-8") == drawn.draw_picture()
 
 
 def test_options_are_documented_as_they_are():
