@@ -19,7 +19,7 @@ PLACES = {
 }  # fmt: skip
 """Where each state stands; one that is missing here stands in a row at the bottom."""
 
-WIDTH, HEIGHT, HALF = 860, 320, (52, 16)
+WIDTH, HEIGHT, HALF = 880, 345, (52, 16)
 
 
 def draw_picture() -> str:
@@ -81,6 +81,11 @@ def _draw_edge(start: tuple[int, int], end: tuple[int, int], label: str, *, back
         path += f"L{x2 + side} {y2 - (high if y2 > y1 else -high)}"
         anchor = "start" if back and side > 0 else "end"
         middle = (x1 + side + (6 if anchor == "start" else -6), (y1 + y2) // 2 + 4)
+    elif x2 < x1 and y2 > HEIGHT // 2:  # back to the left, around everything below
+        low = y2 + high + 26
+        path = f"M{x1 + wide} {y1}C{x1 + 110} {y1} {x1 + 90} {low} {x1 - 60} {low}"
+        path += f"L{x2 + 60} {low}Q{x2} {low} {x2} {y2 + high}"
+        middle, anchor = ((x1 + x2) // 2, low - 6), "middle"
     elif x2 < x1:  # back to the left, above everything
         path = f"M{x1} {y1 - high}C{x1} 0 {x2} 0 {x2} {y2 - high}"
         middle, anchor = ((x1 + x2) // 2, 18), "middle"
