@@ -8,7 +8,7 @@ import pytest
 
 import rungwise as rw
 from rungwise.core.proposals import is_repeatable, is_slow
-from rungwise.searchers import TPE, RandomSearcher
+from rungwise.searchers import TPE, RandomSearcher, candidates
 from rungwise.searchers.parzen import LISTED, Columns, Parzen, find_widths
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.testing.searchers import (
@@ -141,6 +141,18 @@ def test_what_a_centre_lacks_is_uniform_around_it():
     assert np.isfinite(log_densities(space, density, found)).all()
 
 
+def test_the_density_of_each_number_is_that_of_a_space_with_it_alone():
+    space = Space.parse({"x": Float(0.0, 1.0), "kind": ["a", "b", "c"]})
+    places = [{"x": 0.02, "kind": "a"}, {"x": 0.9, "kind": "b"}, {"x": 0.5, "kind": "a"}]
+    asked = [{"x": 0.4, "kind": "c"}, {"x": 0.1, "kind": "a"}]
+    each = make_density(space, places).log_densities(Columns(space).of(asked))
+    for axis, name in enumerate(space.names):
+        alone = Space.parse({name: space.parameters[axis].domain})
+        cut = [[{name: config[name]} for config in configs] for configs in (places, asked)]
+        expected = log_densities(alone, make_density(alone, cut[0]), cut[1])
+        assert each[:, axis] == pytest.approx(expected)
+
+
 # -- what it learns ------------------------------------------------------------------------------
 
 
@@ -193,6 +205,36 @@ def test_a_trial_that_got_further_is_better_whatever_its_loss():
     assert np.mean([config["x"] > 0.7 for config in propose(history, LINE)]) > 0.9
 
 
+@pytest.mark.parametrize("joint", [0.0, 1.0])
+def test_workers_get_no_near_copies(joint):
+    space = Space.parse({"a": Float(0.0, 1.0), "b": Int(1, 1000, log=True)})
+    history, rng = ListHistory(space), np.random.default_rng(0)
+    for _ in range(40):
+        config = space.sample(rng)
+        history.add(config, float(((space.encode(config) - 0.4) ** 2).sum()))
+    waiting = []
+    for number in range(4):
+        config = TPE(joint=joint).propose(space, history, np.random.default_rng([5, number]))
+        history.add(config)  # no report yet
+        waiting.append(space.encode(config))
+    gaps = [np.abs(a - b).max() for i, a in enumerate(waiting) for b in waiting[:i]]
+    assert min(gaps) >= candidates.NEAR
+
+
+def test_a_joint_proposal_keeps_together_what_belongs_together():
+    space = Space.parse({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+    history, rng = ListHistory(space), np.random.default_rng(0)
+    for _ in range(120):
+        config = space.sample(rng)
+        history.add(config, abs(config["x"] - config["y"]) + 0.5 * (0.2 < config["x"] < 0.8))
+
+    def distance(joint):
+        made = propose(history, space, 30, joint=joint)
+        return np.mean([abs(config["x"] - config["y"]) for config in made])
+
+    assert distance(1.0) < 0.6 * distance(0.0)
+
+
 def test_a_running_trial_makes_its_place_less_likely():
     def near(*, running):
         history = ListHistory(LINE)
@@ -229,7 +271,15 @@ def test_old_studies_of_the_kernel_densities_stay_what_they_were():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"good": 0.0}, {"good": 1}, {"good": math.nan}, {"startup": 1}, {"candidates": 0}]
+    "arguments",
+    [
+        {"joint": 1.5},
+        {"good": 0.0},
+        {"good": 1},
+        {"good": math.nan},
+        {"startup": 1},
+        {"candidates": 0},
+    ],
 )
 def test_its_arguments_are_checked(arguments):
     with pytest.raises(rw.InvalidArgumentError):

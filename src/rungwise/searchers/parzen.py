@@ -51,6 +51,11 @@ class Columns:
             )
         return rows
 
+    def configs(self, rows: Floats) -> list[dict[str, Any]]:
+        """The configurations of rows, without those that are forbidden."""
+        found = [self.config(row) for row in rows]
+        return [config for config in found if config is not None]
+
     def config(self, row: Floats) -> dict[str, Any] | None:
         """The configuration of a row; None if it is forbidden."""
         config: dict[str, Any] = {}
@@ -108,6 +113,23 @@ class Parzen:
             total += kernels.log_density(rows[:, axis])
         found: Floats = np.logaddexp.reduce(total, axis=1)
         return found
+
+    def log_ratio(self, rows: Floats, other: Parzen) -> Floats:
+        """How much likelier rows are here than in another density, all parameters jointly."""
+        return self.log_density(rows) - other.log_density(rows)
+
+    def log_ratios(self, rows: Floats, other: Parzen) -> Floats:
+        """The same of each number by itself: [row, column]."""
+        return self.log_densities(rows) - other.log_densities(rows)
+
+    def log_densities(self, rows: Floats) -> Floats:
+        """[row, column]: the logarithm of the density of each number by itself."""
+        shares = np.log(self._shares)
+        each = [
+            np.logaddexp.reduce(shares + kernels.log_density(rows[:, axis]), axis=1)
+            for axis, kernels in enumerate(self._kernels)
+        ]
+        return np.column_stack(each)
 
 
 def is_listed(domain: Domain) -> bool:

@@ -1,0 +1,203 @@
+"""How few trials are enough: searchers × schedulers × numbers of trials, on recorded curves.
+
+    python perf/few_trials.py --out runs.jsonl [--data FOLDER] [--seeds 20] [--searchers tpe,gp]
+
+Every study is simulated with 4 workers. Its winner is the best at the highest rung that it reached;
+its regret is (winner − best) / (median − best) of the final values of the whole table, at most 3.
+The line to beat is ASHA with 256 random configurations: "×" is how many times less training a study
+took, and the number after it by how much its regret is larger, paired over tables and seeds, ± the
+standard error.
+
+The four recorded tables are always used. FOLDER may hold LCBench, as
+``lcbench/lcbench_val_cross_entropy_curves.npz`` (``val_cross_entropy`` [35, 2000, 52], column e =
+after epoch e; ``configs``, ``config_names``). Runs are appended to the file and not repeated, so
+that the command can be stopped and called again with more seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rungwise as rw
+from rungwise import benchmarks
+from rungwise.core.scheduler import Recipe
+from rungwise.searchers import GP, KDE, TPE, OptunaSearcher, Searcher, Sobol
+
+RECORDED = ("fashion-nas", "fashion-hpo", "mlp-hpo", "text-hpo")
+LCBENCH = "lcbench"
+CURVES = "lcbench/lcbench_val_cross_entropy_curves.npz"
+EPOCHS = 50
+WORST = 3.0
+BASE = ("asha", "random", 256)
+"""What all others are compared with."""
+
+SCHEDULERS: dict[str, Any] = {
+    "asha": lambda resources: rw.ASHA(max_resource=resources),
+    "asha4": lambda resources: rw.ASHA(max_resource=resources, eta=4),
+    "pasha": lambda resources: rw.PASHA(max_resource=resources),
+}
+SEARCHERS: dict[str, Any] = {
+    "random": lambda _: None,
+    "sobol": lambda seed: Sobol(seed=seed),
+    "tpe": lambda _: TPE(),
+    "gp": lambda _: GP(),
+    "kde": lambda _: KDE(),
+    "optuna-tpe": lambda _: OptunaSearcher("tpe"),
+    "optuna-gp": lambda _: OptunaSearcher("gp"),
+}
+
+Key = tuple[str, int, str, str, int, int]
+"""(group, data set, scheduler, searcher, trials, seed)"""
+Run = tuple[float, int]
+"""(regret, resource spent)"""
+
+
+def load_lcbench(folder: str) -> Iterator[rw.Table]:
+    """The data sets of LCBench, with their search space."""
+    space = {
+        "batch_size": rw.Int(16, 512, log=True),
+        "learning_rate": rw.Float(1e-4, 0.1, log=True),
+        "max_dropout": rw.Float(0.0, 1.0),
+        "max_units": rw.Int(64, 1024, log=True),
+        "momentum": rw.Float(0.1, 0.99),
+        "num_layers": rw.Int(1, 5),
+        "weight_decay": rw.Float(1e-5, 0.1),
+    }
+    with np.load(Path(folder) / CURVES) as file:
+        curves = file["val_cross_entropy"][:, :, 1 : EPOCHS + 1]
+        names = [str(name) for name in file["config_names"]]
+        rows = file["configs"]
+    configs = [
+        {
+            name: int(value) if isinstance(space[name], rw.Int) else float(value)
+            for name, value in zip(names, row, strict=True)
+        }
+        for row in rows
+    ]
+    for values in curves:
+        yield rw.Table(values, configs=configs, space=space)
+
+
+@lru_cache(maxsize=1)
+def load_group(group: str, folder: str) -> list[rw.Table]:
+    """The tables of a group: trainings with other seeds, or data sets."""
+    if group == LCBENCH:
+        return list(load_lcbench(folder))
+    benchmark = benchmarks.load(group)
+    return [benchmark.table(seed) for seed in range(benchmark.seeds)]
+
+
+def simulate(key: Key, folder: str) -> tuple[Key, Run]:
+    """One study: the regret of its winner, and what it cost."""
+    group, number, scheduler, searcher, trials, seed = key
+    tables = load_group(group, folder)
+    # A recorded table has several trainings of each configuration: another one for each seed.
+    table = tables[number if group == LCBENCH else seed % len(tables)]
+    recipe: Recipe = SCHEDULERS[scheduler](table.resources)
+    proposer: Searcher | None = SEARCHERS[searcher](seed)
+    result = rw.simulate(table, recipe, trials=trials, searcher=proposer, seed=seed)
+    losses = table.values if table.goal == "min" else -table.values
+    losses = np.where(np.isfinite(losses), losses, np.inf)
+    reached: dict[int, int] = defaultdict(int)
+    for row, _, until in result.jobs:
+        reached[row] = max(reached[row], until)
+    top = max(reached.values())
+    winner = min((losses[row, top - 1], row) for row, until in reached.items() if until == top)[1]
+    final = losses[:, -1]
+    best, median = final.min(), np.median(final[np.isfinite(final)])
+    regret = min(float((final[winner] - best) / (median - best)), WORST)
+    return key, (regret, result.resource_spent)
+
+
+def read_runs(path: Path) -> dict[Key, Run]:
+    """The runs of a file."""
+    if not path.exists():
+        return {}
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {tuple(key): tuple(run) for key, run in lines}
+
+
+def plan(given: argparse.Namespace) -> Iterator[Key]:
+    """Every study that was asked for, those of the first seeds first."""
+    groups = [*RECORDED, *([LCBENCH] if given.data else [])]
+    counts = [int(count) for count in given.trials.split(",")]
+    recipes = [(s, p, n) for s in given.schedulers.split(",") for p in given.searchers.split(",")
+               for n in counts]  # fmt: skip
+    for seed in range(given.seeds):
+        for group in groups:
+            # LCBench has enough data sets that each needs fewer seeds.
+            for number in range(0, 35, given.stride) if group == LCBENCH else [0]:
+                if group != LCBENCH or seed < max(1, given.seeds // 5):
+                    for recipe in dict.fromkeys([BASE, *recipes]):
+                        yield (group, number, *recipe, seed)
+
+
+def summarise(runs: dict[Key, Run]) -> Iterator[str]:
+    """A table in Markdown."""
+    groups = list(dict.fromkeys(key[0] for key in runs))
+    found: dict[Any, dict[Any, Run]] = defaultdict(dict)
+    for (group, number, *recipe, seed), run in runs.items():
+        found[tuple(recipe), group][number, seed] = run
+    yield "| regret; × less than ASHA-256, worse by | " + " | ".join(groups) + " | mean × |"
+    yield "|---|" + "---:|" * (len(groups) + 1)
+    for recipe in sorted({recipe for recipe, _ in found}, key=lambda one: (one[0], one[1], one[2])):
+        cells, factors = [], []
+        for group in groups:
+            mine, base = found[recipe, group], found[BASE, group]
+            both = sorted(mine.keys() & base.keys())
+            if not both:
+                cells.append("")
+                continue
+            gaps = np.array([mine[one][0] - base[one][0] for one in both])
+            less = sum(base[one][1] for one in both) / sum(mine[one][1] for one in both)
+            factors.append(less)
+            error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else float("nan")
+            regret = np.mean([mine[one][0] for one in both])
+            cells.append(
+                f"{regret:.3f}; {less:.1f}×, {gaps.mean():+.3f} ± {error:.3f} ({len(both)})"
+            )
+        mean = float(np.exp(np.mean(np.log(factors)))) if factors else float("nan")
+        yield f"| {' '.join(map(str, recipe))} | " + " | ".join(cells) + f" | {mean:.1f} |"
+
+
+def main() -> None:
+    """Simulate what is missing, and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="where runs are kept")
+    parser.add_argument("--data", default="", help="folder with LCBench")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--stride", type=int, default=4, help="every n-th data set of LCBench")
+    parser.add_argument("--trials", default="32,48,64,96,128,256")
+    parser.add_argument("--schedulers", default="asha")
+    parser.add_argument("--searchers", default="random,sobol,tpe,gp")
+    parser.add_argument("--processes", type=int, default=1)
+    given = parser.parse_args()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    runs = read_runs(given.out)
+    todo = [key for key in dict.fromkeys(plan(given)) if key not in runs]
+    with (
+        ProcessPoolExecutor(given.processes) as pool,
+        given.out.open("a", encoding="utf-8") as file,
+    ):
+        # Key by key in order, so that a run that is stopped has whole seeds.
+        for key, run in pool.map(simulate, todo, [given.data] * len(todo), chunksize=4):
+            file.write(json.dumps([key, run]) + "\n")
+            file.flush()
+            runs[key] = run
+    print("\n".join(summarise(runs)))
+
+
+if __name__ == "__main__":
+    main()
