@@ -23,13 +23,17 @@ _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 HOLDER = 256
-"""Bytes at the beginning of the file that say who holds the lock; a number follows."""
+"""Bytes at the beginning of the file that say who holds the lock; numbers follow."""
+
+
+MOST_NUMBERS = 4
+"""How many numbers are read from there at most."""
 
 
 class FileLock:
     """One holder at a time, among all processes of a machine.
 
-    The file also stores a number for its holder, which remains when the holder dies.
+    The file also stores a few numbers for its holder, which remain when the holder dies.
 
     Args:
         path: a file used only for this; it is not removed, and names the last holder.
@@ -79,15 +83,16 @@ class FileLock:
             return self.holder()
         return f"processes that {self.holder()} has started and that outlived it"
 
-    def note(self, number: int) -> None:
-        """Store a number; only the holder may."""
+    def note(self, *numbers: int) -> None:
+        """Store a few numbers; only the holder may."""
         if self._file is not None:
-            os.pwrite(self._file.fileno(), f"{number:<20d}\n".encode(), HOLDER)
+            text = "".join(f"{number:<20d}\n" for number in numbers)
+            os.pwrite(self._file.fileno(), text.encode(), HOLDER)
 
-    def noted(self) -> int:
-        """The number that was stored last, 0 if there is none."""
-        number = self._read(HOLDER, 20)
-        return int(number) if number.isdecimal() else 0
+    def noted(self) -> tuple[int, ...]:
+        """The numbers that were stored last."""
+        words = self._read(HOLDER, 21 * MOST_NUMBERS).split()
+        return tuple(int(word) for word in words if word.isdecimal())
 
     def _read(self, start: int, length: int) -> str:
         try:

@@ -231,6 +231,12 @@ def test_damaged_metrics_are_refused(path, damaged, rule):
     # And when the checksum was altered with them:
     checksum = chain_checksum(text, '{"kind": "Continue"}')
     alter(path, "UPDATE entries SET checksum = ?", checksum)
+    with pytest.raises(CorruptLogError, match="entry 0 is not the one that was committed"):
+        StudyFile(path)
+    path.with_name(f"{path.name}.lock").unlink()
+    with pytest.raises(CorruptLogError, match="it does not end as it did when it was closed"):
+        StudyFile(path)
+    alter(path, "UPDATE closing SET checksum = ?", checksum)
     with StudyFile(path) as file, pytest.raises(SchemaError, match=rule) as refused:
         list(file.read_from())
     assert f"entry 0 of {path}" in str(refused.value)
@@ -321,7 +327,8 @@ def test_what_cannot_be_read_about_a_study_is_told(path, text, error, told):
             "note 1",
         ),
         ("UPDATE notes SET kind = 'retrain' WHERE number = 1", "note 1 was altered"),
-        ("DELETE FROM notes WHERE number = 0", "note 0 is missing"),
+        ("UPDATE notes SET number = 7 WHERE number = 0", "note 0 is missing"),
+        ("DELETE FROM notes WHERE number = 1", "it has 1 notes, but 2 were committed"),
         ("UPDATE notes SET document = CAST(document AS BLOB)", "a note cannot be read"),
         ("UPDATE study SET document = replace(document, '9', '8')", "its study was altered"),
         ("UPDATE study SET document = CAST(document AS BLOB)", "it holds no log"),
@@ -353,10 +360,65 @@ def test_a_lost_write_ahead_log_is_noticed(path):
     for mode in ("read", "write"):
         with pytest.raises(CorruptLogError, match="50 were committed") as refused:
             StudyFile(beside, mode=mode)
-    assert f"delete {beside}.lock" in str(refused.value)
+    assert f"rungwise verify --accept-loss {beside}" in str(refused.value)
+    # Without the lock file it is not the whole either, and says so itself.
     beside.with_name("copy.db.lock").unlink()
-    with StudyFile(beside) as file:  # asked for
-        assert not file.begun
+    with pytest.raises(CorruptLogError):
+        StudyFile(beside, mode="read")
+    with SqliteLog(beside, accept_loss=True) as log:
+        assert len(log) < 50
+
+
+def copied(path, name, *endings):
+    """The file as another process sees it now, or after a kill."""
+    beside = path.with_name(name)
+    for ending in endings:
+        shutil.copy(f"{path}{ending}", f"{beside}{ending}")
+    return beside
+
+
+def test_the_main_file_alone_of_a_study_that_was_not_closed_is_refused(path):
+    with begun(path) as file:
+        file.extend([ENTRY] * 5)
+    with StudyFile(path) as file:
+        file.extend([ENTRY] * 5)
+        alone = copied(path, "alone.db", "")
+        both = copied(path, "both.db", "", "-wal")
+    for mode in ("read", "write"):
+        with pytest.raises(CorruptLogError, match="rungwise export --archive"):
+            StudyFile(alone, mode=mode)
+    with StudyFile(both, mode="read") as file:
+        assert len(file.log) == 10
+    closed = copied(path, "closed.db", "")  # all of it is in the main file now
+    with StudyFile(closed, mode="read") as file:
+        assert len(file.log) == 10
+    with SqliteLog(alone, accept_loss=True) as log, log.transaction():
+        assert len(log) == 5
+    with StudyFile(alone, mode="read") as file:  # from now on it is the whole
+        assert len(file.log) == 5
+
+
+def test_a_file_that_another_study_has_replaced_is_noticed(path):
+    other = path.with_name("other.db")
+    for place, value in ((path, 0.5), (other, 0.25)):
+        with begun(place) as file:
+            file.extend([(Reported(0, 1, value), CONTINUE)] * 5)
+    other.replace(path)
+    with pytest.raises(CorruptLogError, match="replaced by that of another study"):
+        StudyFile(path, mode="read")
+
+
+def test_a_deleted_end_is_noticed_without_the_lock(path):
+    with begun(path) as file:
+        file.note_failure(FAILURE)
+        file.extend([ENTRY] * 5)
+    path.with_name(f"{path.name}.lock").unlink()
+    for table, last in (("entries", 4), ("notes", 1)):
+        kept = path.read_bytes()
+        alter(path, f"DELETE FROM {table} WHERE number = {last}")  # noqa: S608
+        with pytest.raises(CorruptLogError, match="it does not end as it did when it was closed"):
+            StudyFile(path, mode="read")
+        path.write_bytes(kept)
 
 
 def test_a_new_file_does_not_inherit_what_another_of_its_name_had(path):
@@ -381,6 +443,7 @@ def of_version_1(path):
         "ALTER TABLE study DROP COLUMN part",
         "ALTER TABLE entries DROP COLUMN part",
         "DROP TABLE notes",
+        "DROP TABLE closing",
         "PRAGMA user_version = 1",
     ):
         alter(path, statement)
@@ -397,7 +460,7 @@ def tables_of(path):
 def test_a_file_of_version_1_is_brought_up_to_date_when_it_is_written(of_version_1):
     assert tables_of(of_version_1) == {"study", "entries"}
     with StudyFile(of_version_1) as file:
-        assert file.log.version == len(sqlite.MIGRATIONS) == 3
+        assert file.log.version == len(sqlite.MIGRATIONS) == 4
         held = list(file.read_from())
         file.note_failure(FAILURE)
         file.extend([ENTRY])
@@ -441,7 +504,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(of_version_1, monkeypa
         assert file.log.version == good
         assert list(file.read_from()) == held
     with StudyFile(of_version_1) as file:
-        assert file.log.version == 3
+        assert file.log.version == len(sqlite.MIGRATIONS)
         assert list(file.read_from()) == held
 
 

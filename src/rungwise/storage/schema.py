@@ -33,10 +33,19 @@ def _add_parts(database: sqlite3.Connection) -> None:
         database.execute(f"ALTER TABLE {table} ADD COLUMN part INTEGER NOT NULL DEFAULT 0")
 
 
+def _add_closing(database: sqlite3.Connection) -> None:
+    """Version 4: how the file ended when it was last closed; no row while it is being written."""
+    database.execute(
+        "CREATE TABLE closing (entries INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+        "notes INTEGER NOT NULL)"
+    )
+
+
 MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
     _create_tables,
     _add_notes,
     _add_parts,
+    _add_closing,
 )
 """Each migrates the file by one version, in one transaction with the record of that version."""
 

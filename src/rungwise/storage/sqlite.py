@@ -31,9 +31,18 @@ from rungwise.errors import (
     RungwiseError,
     SchemaError,
 )
-from rungwise.locking import FileLock, identify_file
+from rungwise.locking import FileLock
 from rungwise.storage import codec
 from rungwise.storage.base import Entry
+from rungwise.storage.completeness import (
+    State,
+    count_notes,
+    find_flaw,
+    mark_closed,
+    mark_open,
+    measure_wal,
+)
+from rungwise.storage.known_files import KnownFiles, save_copy
 from rungwise.storage.schema import APPLICATION, MIGRATIONS, chain_checksum
 from rungwise.validation import one_of
 
@@ -52,6 +61,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         types: recipes, rankings and searchers beyond those of rungwise that the study uses.
         durability: ``"normal"``: what was appended survives the death of any process;
             ``"full"``: a power failure as well, which costs a flush to the disk each time.
+        accept_loss: go on with what is there, although entries that were committed are missing.
 
     Raises:
         LogInUseError: another process writes to the file.
@@ -67,12 +77,14 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         mode: Literal["write", "read"] = "write",
         types: Iterable[type] = (),
         durability: Durability = "normal",
+        accept_loss: bool = False,
     ) -> None:
         self.path = Path(path)
         one_of("mode", mode, ("write", "read"))
         self._durability = one_of("durability", durability, ("normal", "full"))
         self._depth = 0
         self._wrote = False
+        self.notes = 0  # how many there are; the study file counts them
         if mode == "read" and not self.path.exists():
             raise InvalidArgumentError("path", str(path), "there is no such file to read")
         self._types = tuple(types)
@@ -81,14 +93,16 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         if mode == "write":
             self._take_lock()
         try:
-            # Read before the file: a writer notes only the entries that it has committed.
-            self._noted = 0 if fresh else self.lock.noted()
+            # Read before the file: a writer notes only what it has committed.
+            self._noted = () if fresh or accept_loss else self.lock.noted()
+            wal_size = 1 if accept_loss else measure_wal(self.path)
             self._database = self._connect(mode)
             try:
                 self._parts = self._read_parts()
                 self._length, self._checksum = self._tail()
                 self._check_length(self._length)
-                self._files = self._identify() if mode == "write" else {}
+                self._check_proof(wal_size)
+                self._files = KnownFiles(self.path, self.lock.path) if mode == "write" else None
             except BaseException:
                 self._disconnect()
                 raise
@@ -106,13 +120,32 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
 
     def _check_length(self, length: int) -> None:
         """Raise if the log is shorter than it once was: then acknowledged entries are lost."""
-        if length < self._noted:
+        noted = self._noted[0] if self._noted else 0
+        if length < noted:
             raise CorruptLogError(
                 str(self.path),
-                f"it has {length} entries, but {self._noted} were committed: the file {self.path}"
-                f"-wal was damaged or removed, or a power failure lost them (durability='full' "
-                f"prevents that). To continue without them, delete {self.path}.lock",
+                f"it has {length} entries, but {noted} were committed: the file {self.path}-wal "
+                f"was damaged or removed, or a power failure lost them (durability='full' prevents "
+                f"that). To continue without them: rungwise verify --accept-loss {self.path}",
             )
+
+    def _check_proof(self, wal_size: int) -> None:
+        """Raise if the file is not the one that was written last, or not all of it."""
+        with self._reading():
+            self.notes = count_notes(self._database) if self.version > 1 else 0
+            flaw = find_flaw(
+                self._database,
+                self._state,
+                self._noted,
+                closing=self._found_version > 3,
+                wal_size=wal_size,
+            )
+        if flaw is not None:
+            raise CorruptLogError(str(self.path), flaw)
+
+    @property
+    def _state(self) -> State:
+        return State(self._length, self._checksum, self.notes)
 
     # -- the log -------------------------------------------------------------------------------
 
@@ -200,48 +233,26 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         """Close the file, so that other processes can write to it."""
         try:
             with self._named():
+                if self._wrote:
+                    with suppress(sqlite3.Error):  # a full disk: then it stays open, with its -wal
+                        mark_closed(self._database, self._state)
                 self._disconnect()
         finally:
             self.lock.release()
 
     # -- the file ------------------------------------------------------------------------------
 
-    def _identify(self) -> dict[Path, tuple[int, int] | None]:
-        """Which files these are that must stay where they are while it is written to."""
-        wal = self.path.with_name(f"{self.path.name}-wal")
-        return {path: identify_file(path) for path in (self.path, wal, self.lock.path)}
-
     def find_loss(self) -> str | None:
         """Which of its files was deleted, moved or replaced since it was opened; None if none."""
-        for path, known in self._files.items():
-            found = identify_file(path)
-            if known is None:
-                self._files[path] = found  # the -wal file may appear later
-            elif found != known:
-                how = "deleted or moved" if found is None else "replaced by another file"
-                return f"{path} was {how} while the study was running"
-        return None
+        return None if self._files is None else self._files.find_loss()
 
     def rescue(self) -> Path:
-        """Write everything to a new file; to its own place if there is nothing any more.
-
-        Returns:
-            Where it was written.
-        """
-        known = self._files.get(self.path)
-        place, number = self.path, 0
-        while identify_file(place) not in (None, known):
-            number += 1
-            place = self.path.with_name(f"{self.path.name}.rescued-{number}")
-        if identify_file(place) is not None:
-            return place  # it is still there: closing it completes it
-        with self._named():
-            copy = sqlite3.connect(place)
-            try:
-                self._database.backup(copy)
-            finally:
-                copy.close()
-        return place
+        """Write everything to a new file, at its own place if there is nothing any more."""
+        place = self.path if self._files is None else self._files.find_free_place()
+        if place is not None:
+            with self._named():
+                save_copy(self._database, place, self._state)
+        return self.path if place is None else place
 
     def _disconnect(self) -> None:
         """Close the database; if nothing was written, the file keeps every bit.
@@ -282,7 +293,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         return database
 
     def _prepare(self, database: sqlite3.Connection, mode: str) -> None:
-        version = _pragma(database, "user_version")
+        version = self._found_version = _pragma(database, "user_version")
         mark = _pragma(database, "application_id")
         tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if not tables:
@@ -307,6 +318,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 database.execute(f"PRAGMA user_version = {number + 1}")
                 database.execute("COMMIT")
             if version < len(MIGRATIONS):
+                self._wrote = True
                 # So that the file itself, and not only the -wal file, has the application id.
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -342,24 +354,26 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         if self._depth:
             yield database
             return
-        before = self._length, self._checksum, self._parts
+        before = self._length, self._checksum, self._parts, self.notes
         with self._named():
+            if not self._wrote:
+                mark_open(database)
+                self._wrote = True
             database.execute("BEGIN IMMEDIATE")
             self._depth = 1
             try:
                 yield database
                 database.execute("COMMIT")
-                self._wrote = True
             except BaseException:
                 # SQLite has already rolled back if the disk is full.
                 if database.in_transaction:
                     database.execute("ROLLBACK")
-                self._length, self._checksum, self._parts = before
+                self._length, self._checksum, self._parts, self.notes = before
                 raise
             finally:
                 self._depth = 0
         try:
-            self.lock.note(self._length)
+            self.lock.note(self._length, self._checksum, self.notes)
         except OSError as error:
             raise LogUnavailableError(str(self.path), f"{self.path}.lock: {error}") from error
 

@@ -189,6 +189,7 @@ class StudyFile(AbstractContextManager["StudyFile"]):
                 for number, (kind, text) in enumerate(pending, start=first)
             ]
             database.executemany("INSERT INTO notes VALUES (?, ?, ?, ?)", rows)
+            self.log.notes = first + len(rows)
 
     def _noted(self, *kinds: str) -> list[tuple[str, dict[str, Any]]]:
         """(kind, document) of some kinds, in order; all notes are checked."""
