@@ -1,9 +1,14 @@
 """Settings of every test: Hypothesis draws the same examples each time; long files come first."""
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# The key that signs study files is kept there, and not in the home of who runs the tests.
+os.environ["XDG_STATE_HOME"] = str(Path(tempfile.gettempdir(), "rungwise-tests-state"))
 
 settings.register_profile(
     "rungwise",

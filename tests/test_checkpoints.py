@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import socket
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -158,6 +159,22 @@ def test_the_size_is_that_of_files_in_all_folders(tmp_path):
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     assert measure_folder(tmp_path) == 110 + (tmp_path / "gone").lstat().st_size
     assert measure_folder(tmp_path / "nothing") == 0
+
+
+def test_a_durable_store_takes_links_sockets_and_fifos(tmp_path, monkeypatch):
+    """Opening a FIFO would wait for a writer, for ever; a dangling link cannot be opened."""
+    place = FolderStore(str(tmp_path), durable=True).trial("trial-00007")
+    with place.writing(1, 0) as folder:
+        (folder / "model").write_text("whole")
+        (folder / "dangling").symlink_to("nowhere")
+        (folder / "link").symlink_to("model")
+        os.mkfifo(folder / "fifo")
+        with socket.socket(socket.AF_UNIX) as listener:
+            monkeypatch.chdir(folder)  # its name must be short
+            listener.bind("socket")
+    (found,) = place.committed()
+    names = {path.name for path in found.path.iterdir()}
+    assert names == {"model", "dangling", "link", "fifo", "socket"}
 
 
 def test_full_disks_are_told_from_other_errors(tmp_path, monkeypatch):

@@ -134,20 +134,29 @@ def check_nothing(name: str, value: Any) -> Any:  # noqa: ARG001 - the form of a
     return value
 
 
-def make_count_check(at_least: int, word: str | None = None) -> Check:
+def make_count_check(
+    at_least: int, word: str | None = None, *, at_most: int | None = None
+) -> Check:
     """The check for a whole number, or one word instead."""
 
     def check(name: str, value: Any) -> int | str:
-        if word is None:
-            return whole(name, value, at_least=at_least)
-        if isinstance(value, str) and value == word:
+        if word is not None and isinstance(value, str) and value == word:
             return word
+        if word is None:
+            return _count(name, value, at_least, at_most)
         try:
-            return whole(name, value, at_least=at_least)
+            return _count(name, value, at_least, at_most)
         except InvalidArgumentError as error:
             raise InvalidArgumentError(name, value, f"{error.rule}, or {word!r}") from None
 
     return check
+
+
+def _count(name: str, value: Any, at_least: int, at_most: int | None) -> int:
+    number = whole(name, value, at_least=at_least)
+    if at_most is not None and number > at_most:
+        raise InvalidArgumentError(name, value, f"it must be at most {at_most}")
+    return number
 
 
 def check_number(name: str, value: Any) -> float:

@@ -15,6 +15,9 @@ from rungwise.checkpoints import CheckpointStore
 from rungwise.options import make_count_check, option
 from rungwise.run import Assignment
 
+MOST_WORKERS = 10_000
+"""More workers than this cannot be meant."""
+
 TICK = 0.25
 """Seconds after which a backend's poll() returns even if nothing has happened."""
 
@@ -165,7 +168,7 @@ def workers_option(auto: str) -> Any:
     return option(
         "auto",
         text=f'number of configurations trained at the same time; "auto": {auto}.',
-        check=make_count_check(1, "auto"),
+        check=make_count_check(1, "auto", at_most=MOST_WORKERS),
         kind=int,
         words=("auto",),
     )

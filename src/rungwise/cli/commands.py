@@ -48,6 +48,10 @@ COMMANDS = {
         "Export a study as a table, with one row per report or per trial.",
         reads=True,
     ),
+    "verify": Entry(
+        "verify:verify",
+        "Check a study file: every entry, every note, and every decision by taking it again.",
+    ),
     "retrain": Entry(
         "retrain:retrain",
         "Train the best configuration from scratch to the maximum (phase 2 of the paper).",

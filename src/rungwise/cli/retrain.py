@@ -8,7 +8,7 @@ import typer
 
 from rungwise.backend_options import SHORT_FORMS
 from rungwise.cli import summary
-from rungwise.cli.arguments import Function, ResultAsJson, Study
+from rungwise.cli.arguments import Function, ResultAsJson, Study, Trust
 from rungwise.cli.console import out, progress
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import line
@@ -19,6 +19,7 @@ from rungwise.storage.study_file import StudyFile
 from rungwise.study_options import RunOptions
 from rungwise.tuning import function_reference
 from rungwise.tuning.loading import load
+from rungwise.tuning.trust import check_trust
 
 Retrained = Annotated[
     int | None, typer.Option(help="Number of the trial to retrain; the best one by default.", min=0)
@@ -47,21 +48,28 @@ def retrain(
     resource: Resource = None,
     trial: Retrained = None,
     fresh: Fresh = False,
+    trust: Trust = False,
     as_json: ResultAsJson = False,
 ) -> None:
     """Train the best configuration from scratch to the maximum (phase 2 of the paper).
 
     A retraining that was interrupted is resumed. It runs on one worker of the study's backend,
     unless the options choose another.
+
+    This runs the function or command that the file names: for a file that you did not make on this
+    machine it needs --trust, or --train.
     """
     result = load(study)
+    with StudyFile(study, mode="read") as file:
+        about = file.about
+    own = {"train": train is None, "backend": "backend" not in given}
+    check_trust(about, result.path, **own, trust=trust)
     if given:
         choose_backend({"backend": result.backend}, given)
     if train is not None:
         trainable = load_trainable(train)
     else:
-        with StudyFile(study, mode="read") as file:
-            trainable = function_reference.find(file.about.train, str(study))
+        trainable = function_reference.find(about.train, str(study))
     until = result.find_retraining_goal(resource)
     with interruptible(), progress("retraining") as advance:
         found = result.retrain(

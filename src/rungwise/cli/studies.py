@@ -23,6 +23,7 @@ from rungwise.locking import FileLock
 from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import study_folder
 from rungwise.tuning import exports
+from rungwise.tuning.archive import write_archive
 from rungwise.tuning.opening import must_be_file, read_view
 
 Folder = Annotated[Path, typer.Argument(help="The folder with the studies.")]
@@ -32,6 +33,17 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")
 
 RESUMABLE = "to be resumed"
 """The state, for programs, of a study that has not ended and that no process works on."""
+
+Archive = Annotated[
+    bool, typer.Option("--archive", help="Write the study itself, complete, as one tar file.")
+]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw",
+        help="Leave text in CSV as it is, also what a spreadsheet would take for a formula.",
+    ),
+]
 
 SUFFIXES = ("", "-wal", "-shm", ".lock")
 """What the files of a study have at the end of their names; the first is the study itself."""
@@ -67,20 +79,30 @@ def export(
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV (the default).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write a JSON array.")] = False,
     as_parquet: Annotated[bool, typer.Option("--parquet", help="Write a Parquet file.")] = False,
+    as_archive: Archive = False,
     what: What = "reports",
+    raw: Raw = False,
     output: Output = None,
 ) -> None:
     """Export a study as a table, with one row per report or per trial.
 
     Without --output, CSV and JSON are printed, and Parquet is written next to the study file.
+
+    With --archive, the study itself with its checkpoints and outputs becomes one tar file, which
+    can be moved; tar -xf unpacks it. Also while it runs.
     """
-    if as_csv + as_json + as_parquet > 1:
-        rule = "choose one of --csv, --json and --parquet"
+    if as_csv + as_json + as_parquet + as_archive > 1:
+        rule = "choose one of --csv, --json, --parquet and --archive"
         raise InvalidArgumentError("format", "several", rule)
-    if as_parquet and output is None:
-        output = study.with_suffix(".parquet")
+    if output is None and (as_parquet or as_archive):
+        output = study.with_suffix(".parquet" if as_parquet else ".tar")
     if output is not None:
         _check_output(study, output)
+    if as_archive:
+        assert output is not None
+        must_be_file("study", study)
+        typer.echo(f"{write_archive(study, output)} files in {output}", err=True)
+        return
     chosen: Any = what
     rows = exports.list_rows(study, chosen)
     if as_parquet:
@@ -88,7 +110,7 @@ def export(
         exports.to_parquet(rows, output)
         typer.echo(f"{len(rows)} rows in {output}", err=True)
         return
-    text = exports.to_json(rows) if as_json else exports.to_csv(rows)
+    text = exports.to_json(rows) if as_json else exports.to_csv(rows, raw=raw)
     if output is None:
         typer.echo(text, nl=False)
     else:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.backend_options import SHORT_FORMS, set_fields
-from rungwise.cli.arguments import AsJson, Function, Study
+from rungwise.cli.arguments import AsJson, Function, Study, Trust
 from rungwise.cli.console import INTERRUPTED, out
 from rungwise.cli.leaderboard import print_leaderboard
 from rungwise.cli.options import with_options
@@ -94,6 +94,7 @@ def resume(
     study: Study,
     given: dict[str, Any],
     train: Function = None,
+    trust: Trust = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -106,6 +107,9 @@ def resume(
     rungwise resume study.db
 
     rungwise resume study.db --trials 512
+
+    This runs the function or command that the file names: a file that you did not make on this
+    machine is resumed only with --trust, or with --train.
     """
     show = _choose_show(given, quiet=quiet, as_json=as_json)
     given["show"] = display = _EndNoting(show)
@@ -113,7 +117,7 @@ def resume(
         choose_backend({}, given)
     trainable = None if train is None else load_trainable(train)
     with interruptible():
-        result = api.resume(study, trainable, **given)
+        result = api.resume(study, trainable, trust=trust, **given)
     _finish(result, show, why=display.silent)
 
 

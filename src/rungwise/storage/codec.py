@@ -109,7 +109,7 @@ def entry_from_texts(what: str, answer: str, place: str) -> Entry:
         if decision is None:
             return entry_from_json({"event": event, "decision": json.loads(answer)}, place)
         return event_from_json(event), decision
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise SchemaError(f"{place} cannot be read: {error}") from error
 
 

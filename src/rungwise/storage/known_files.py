@@ -49,7 +49,8 @@ def save_copy(database: sqlite3.Connection, place: Path, state: State) -> None:
     copy = sqlite3.connect(place, isolation_level=None)
     try:
         database.backup(copy)
-        mark_closed(copy, state)
+        if copy.execute("PRAGMA user_version").fetchone()[0] > 3:
+            mark_closed(copy, state)
         copy.execute("PRAGMA journal_mode = DELETE")  # complete in one file
     finally:
         copy.close()

@@ -254,6 +254,12 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 save_copy(self._database, place, self._state)
         return self.path if place is None else place
 
+    def copy_to(self, place: Path) -> None:
+        """Write one state of the file to a new file that is complete by itself."""
+        with self.snapshot(), self._named():
+            self.notes = count_notes(self._database) if self.version > 1 else 0
+            save_copy(self._database, place, self._state)
+
     def _disconnect(self) -> None:
         """Close the database; if nothing was written, the file keeps every bit.
 
@@ -261,7 +267,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         unless it is a read-only one.
         """
         reader = None
-        if not self._wrote and self.path.exists():
+        if not self._wrote and measure_wal(self.path):
             with suppress(sqlite3.Error):
                 reader = sqlite3.connect(self._address, uri=True)
                 reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -279,10 +285,16 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         immutable = not os.access(place.parent, os.W_OK) and not wal.exists()
         return f"{place.as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
 
+    @property
+    def _reading_address(self) -> str:
+        """The same; where nothing is in the -wal file, the last to close may remove that."""
+        clean = measure_wal(self.path) == 0 and os.access(self.path, os.W_OK)
+        return self._address.replace("?mode=ro", "?mode=rw") if clean else self._address
+
     def _connect(self, mode: str) -> sqlite3.Connection:
         with self._reading():
             if mode == "read":
-                database = sqlite3.connect(self._address, uri=True, isolation_level=None)
+                database = sqlite3.connect(self._reading_address, uri=True, isolation_level=None)
             else:
                 database = sqlite3.connect(self.path, isolation_level=None)
             try:
@@ -296,6 +308,17 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         version = self._found_version = _pragma(database, "user_version")
         mark = _pragma(database, "application_id")
         tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        query = (
+            "SELECT name FROM sqlite_master "
+            "WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' "
+            "OR sql LIKE '%GENERATED%'"
+        )
+        foreign = database.execute(query).fetchone()
+        if foreign is not None:
+            # A view may compute for ever.
+            raise CorruptLogError(
+                str(self.path), f"it holds {foreign[0]!r}, which is no plain table"
+            )
         if not tables:
             self._check_length(0)
         if mark != APPLICATION and (tables or mode == "read"):
@@ -308,7 +331,9 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             raise CorruptLogError(str(self.path), found)
-        if mode == "write":
+        if mode == "read":
+            database.execute("PRAGMA query_only = ON")
+        else:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute(f"PRAGMA synchronous = {self._durability.upper()}")
             for number in range(version, len(MIGRATIONS)):
@@ -402,7 +427,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 yield
             except RungwiseError:
                 raise
-            except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
                 raise CorruptLogError(str(self.path), f"it holds no log: {error}") from error
 
     @contextmanager

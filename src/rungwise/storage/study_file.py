@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +20,13 @@ from rungwise.errors import CorruptLogError, SchemaError
 from rungwise.storage.base import Entry
 from rungwise.storage.schema import chain_checksum
 from rungwise.storage.sqlite import Durability, SqliteLog
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "open_ended": (bool,),
+    "train": (dict, type(None)),
+    "options": (dict,),
+}
+"""The types of what a file says about its study, where it is not text."""
 
 ABOUT = 1
 """The version of the document about a study."""
@@ -36,6 +43,7 @@ class About:
         options: how it was run: workers, retries and so on; the defaults when it is resumed.
         created: when, in ISO 8601.
         version: of rungwise.
+        signature: shows whose file it is, see ``tuning/trust.py``.
     """
 
     metric: str
@@ -44,6 +52,7 @@ class About:
     options: Mapping[str, Any] = field(default_factory=dict)
     created: str = ""
     version: str = ""
+    signature: str = ""
 
 
 class StudyFile(AbstractContextManager["StudyFile"]):
@@ -143,11 +152,17 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         found = self._noted("about")
         if not found:
             raise SchemaError(f"{self.path} holds a log, but it was not written by rungwise.tune.")
-        document = dict(found[-1][1])
+        with self._checking("the description of its study"):
+            document = dict(found[-1][1])
         if document.pop("version_of_about", None) != ABOUT:
             raise SchemaError(f"{self.path} was written by a later version of rungwise.")
         with self._checking("the description of its study"):
-            return About(**document)
+            about = About(**document)
+            for each in fields(About):
+                kinds = _KINDS.get(each.name, (str,))
+                if type(getattr(about, each.name)) not in kinds:
+                    raise TypeError(f"{each.name} is of another type")
+            return about
 
     def note_failure(self, failure: Failure, *, part: int = 0) -> None:
         """Store a failure with the next entries."""
@@ -211,7 +226,14 @@ class StudyFile(AbstractContextManager["StudyFile"]):
     def _checking(self, what: str) -> Iterator[None]:
         try:
             yield
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ) as error:
             raise CorruptLogError(str(self.path), f"{what} cannot be read: {error}") from error
 
     # -- the file ------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -38,6 +37,7 @@ from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.extending import extend_by, extend_to, take_extension
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.foreign_names import answer_unknown_names
+from rungwise.tuning.kept_options import keep_options
 from rungwise.tuning.loading import WORKERS_KEY, read_options
 from rungwise.tuning.misuse import say_goal
 from rungwise.tuning.opening import must_be_file
@@ -46,6 +46,7 @@ from rungwise.tuning.plan import build_limits, build_study
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.transfer import Files, Transfer
+from rungwise.tuning.trust import check_trust, remember, sign
 from rungwise.tuning.tuner import ReportEvent, Tuner
 
 
@@ -210,6 +211,7 @@ def resume(
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
     types: Sequence[type] = (),
+    trust: bool = False,
     **options: Any,
 ) -> TuningResult:
     """Go on with a study file: every decision in it is checked, then lost jobs are issued again.
@@ -231,6 +233,8 @@ def resume(
         on_end: see :func:`tune`.
         show: see :func:`tune`.
         types: recipes, rankings, searchers and backends of your own that the study uses.
+        trust: run what the file names (function or command, backend) although you did not make it
+            on this machine.
         options: how to run it, where that is to change: ``backend``, ``retries``, …;
             ``workers`` and the other short forms change a field of the backend it had.
     """
@@ -240,6 +244,13 @@ def resume(
     _check_callbacks(on_report=on_report, on_end=on_end)
     with _existing(study, types) as file:
         about = file.about
+        check_trust(
+            about,
+            file.path,
+            train=train is None,
+            backend=options.get("backend") is None,
+            trust=trust,
+        )
         chosen = RunOptions.read(about.options, options, types)
         fetch_from_mirror(file.path, chosen, types)
         held = file.log.study
@@ -252,7 +263,8 @@ def resume(
         folded = fold_for_resuming(file.main, extend_by(more, shown(file.path)))
         if "max_resource" in more and about.open_ended:
             file.change_about(replace(about, open_ended=False))
-        return _run(file, folded, prepared, chosen, display, (on_report, on_end))
+        callbacks = (on_report, on_end)
+        return _run(file, folded, prepared, chosen, display, callbacks, trust=trust)
 
 
 def _run(
@@ -264,9 +276,10 @@ def _run(
     callbacks: tuple[Callable[[ReportEvent], None] | None, Callable[[TuningResult], None] | None],
     *,
     kept: bool = True,
+    trust: bool = False,
 ) -> TuningResult:
     on_report, on_end = callbacks
-    _keep_options(file, options, prepared)
+    keep_options(file, options, prepared, trust=trust)
     study, about = folded[0].study, file.about
     tuner = Tuner(
         file.main,
@@ -300,14 +313,6 @@ def _run(
     return result
 
 
-def _keep_options(file: StudyFile, options: RunOptions, prepared: PreparedBackend) -> None:
-    """Write down how the study is run from now on, where that has changed."""
-    about = file.about
-    changed = {**about.options, **options.to_json(), WORKERS_KEY: prepared.workers}
-    if json.loads(json.dumps(changed)) != about.options:
-        file.change_about(replace(about, options=changed))
-
-
 def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) -> None:
     """A fresh file takes the study."""
     if not file.begun:
@@ -318,6 +323,7 @@ def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) 
             )
             raise InvalidArgumentError("study", shown(file.path), rule)
         file.begin_with(asked, about)
+        remember(file.path)
 
 
 @contextmanager
@@ -358,13 +364,16 @@ def _about(
     open_ended: bool,
     transfer: Transfer,
 ) -> About:
+    reference = function_reference.reference(train)
+    kept = {**options.to_json(), WORKERS_KEY: prepared.workers, **transfer.record()}
     return About(
         metric=metric,
         open_ended=open_ended,
-        train=function_reference.reference(train),
-        options={**options.to_json(), WORKERS_KEY: prepared.workers, **transfer.record()},
+        train=reference,
+        options=kept,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=__version__,
+        signature=sign(reference, kept),
     )
 
 

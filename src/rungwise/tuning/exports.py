@@ -131,13 +131,36 @@ def list_columns(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def to_csv(rows: list[Row]) -> str:
-    """Rows as CSV, with a header."""
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""What text begins with that spreadsheets run as a formula."""
+
+
+def to_csv(rows: list[Row], *, raw: bool = False) -> str:
+    """Rows as CSV, with a header.
+
+    Args:
+        rows: the rows.
+        raw: leave text as it is. Otherwise what a spreadsheet would run as a formula is given an
+            apostrophe in front, and control characters are written as escapes.
+    """
+    columns = list_columns(rows)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list_columns(rows), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    show = _leave if raw else _disarm
+    writer.writerow([show(name) for name in columns])
+    writer.writerows([show(row.get(name, "")) for name in columns] for row in rows)
     return text.getvalue()
+
+
+def _leave(value: Any) -> Any:
+    return value
+
+
+def _disarm(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    clean = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in value)
+    return f"'{clean}" if value.startswith(FORMULAS) else clean
 
 
 def to_json(rows: list[Row]) -> str:

@@ -23,7 +23,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def graceful(on_first: Callable[[], None]) -> Iterator[None]:
-    """Within the block the first signal calls on_first, and the second raises.
+    """Within the block the first signal calls on_first, the second raises, others do nothing.
 
     Signals can be handled in the main thread only; elsewhere nothing is changed.
 
@@ -41,9 +41,12 @@ def graceful(on_first: Callable[[], None]) -> Iterator[None]:
     def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         nonlocal seen
         seen += 1
-        if seen > 1:
+        if seen == 1:
+            on_first()
+        elif seen == 2:
             raise KeyboardInterrupt
-        on_first()
+        # A third must not interrupt the cleaning that the second has begun: it ends everything
+        # that was started, which takes a moment.
 
     before: dict[int, Any] = {number: signal.signal(number, handle) for number in SIGNALS}
     try:

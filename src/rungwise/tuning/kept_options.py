@@ -1,0 +1,32 @@
+"""How a study is run, written down in its file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from rungwise.backends.base import PreparedBackend
+from rungwise.storage.study_file import StudyFile
+from rungwise.study_options import RunOptions
+from rungwise.tuning.loading import WORKERS_KEY
+from rungwise.tuning.trust import is_trusted, sign
+
+
+def keep_options(
+    file: StudyFile, options: RunOptions, prepared: PreparedBackend, *, trust: bool
+) -> None:
+    """Write down how the study is run from now on, where that has changed.
+
+    Args:
+        file: the study.
+        options: how it is run.
+        prepared: the backend, for the number of workers.
+        trust: whether the user trusts what the file names; it is signed from then on.
+    """
+    about = file.about
+    changed = {**about.options, **options.to_json(), WORKERS_KEY: prepared.workers}
+    changed = json.loads(json.dumps(changed))
+    trusted = trust or is_trusted(about, file.path)
+    signature = sign(about.train, changed) if trusted else ""
+    if changed != about.options or signature not in ("", about.signature):
+        file.change_about(replace(about, options=changed, signature=signature))
