@@ -14,6 +14,7 @@ from rungwise.cli.summary import line
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_value
 from rungwise.tuning.loading import load
+from rungwise.tuning.summaries import load_summary
 
 Top = Annotated[int, typer.Option(help="Number of trials in the leaderboard.", min=1)]
 TrialNumber = Annotated[
@@ -28,7 +29,7 @@ def show(
 
     This works while the study runs, too.
     """
-    result = load(study)
+    result = load(study) if trial is not None else load_summary(study)
     if as_json:
         typer.echo(summary.as_line(summary.result_to_json(result, top=top)))
         return

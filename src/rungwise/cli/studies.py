@@ -24,7 +24,8 @@ from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import study_folder
 from rungwise.tuning import exports
 from rungwise.tuning.archive import write_archive
-from rungwise.tuning.opening import must_be_file, read_view
+from rungwise.tuning.opening import must_be_file
+from rungwise.tuning.summaries import read_summary_view
 
 Folder = Annotated[Path, typer.Argument(help="The folder with the studies.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
@@ -184,7 +185,7 @@ def _describe(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
     row |= {"best": None, "spent": None}
     try:
-        view = read_view(path)
+        view = read_summary_view(path)
     except RungwiseError as error:
         return {**row, "state": f"cannot be read: {error}"}
     running = FileLock(_beside(path, ".lock")).held()

@@ -34,10 +34,17 @@ def _add_parts(database: sqlite3.Connection) -> None:
 
 
 def _add_closing(database: sqlite3.Connection) -> None:
-    """Version 4: how the file ended when it was last closed; no row while it is being written."""
+    """Version 4: how the file ended when it was last closed; no row while it is being written.
+
+    And a summary of the study, with the state that it sums up.
+    """
     database.execute(
         "CREATE TABLE closing (entries INTEGER NOT NULL, checksum INTEGER NOT NULL, "
         "notes INTEGER NOT NULL)"
+    )
+    database.execute(
+        "CREATE TABLE summary (entries INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+        "notes INTEGER NOT NULL, document TEXT NOT NULL, own INTEGER NOT NULL)"
     )
 
 

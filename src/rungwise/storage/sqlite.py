@@ -17,6 +17,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,6 +63,8 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         durability: ``"normal"``: what was appended survives the death of any process;
             ``"full"``: a power failure as well, which costs a flush to the disk each time.
         accept_loss: go on with what is there, although entries that were committed are missing.
+        checked: look through every page of the file for damage, which takes longer the larger it
+            is; entries are checked in any case when they are read.
 
     Raises:
         LogInUseError: another process writes to the file.
@@ -78,12 +81,13 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         types: Iterable[type] = (),
         durability: Durability = "normal",
         accept_loss: bool = False,
+        checked: bool = True,
     ) -> None:
         self.path = Path(path)
         one_of("mode", mode, ("write", "read"))
         self._durability = one_of("durability", durability, ("normal", "full"))
         self._depth = 0
-        self._wrote = False
+        self._wrote, self._checked = False, checked
         self.notes = 0  # how many there are; the study file counts them
         if mode == "read" and not self.path.exists():
             raise InvalidArgumentError("path", str(path), "there is no such file to read")
@@ -254,6 +258,23 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 save_copy(self._database, place, self._state)
         return self.path if place is None else place
 
+    def write_summary(self, text: str) -> None:
+        """Keep a summary of what the file holds now."""
+        with self.transaction() as database:
+            database.execute("DELETE FROM summary")
+            row = (*astuple(self._state), text, chain_checksum(text))
+            database.execute("INSERT INTO summary VALUES (?, ?, ?, ?, ?)", row)
+
+    def read_summary(self) -> str | None:
+        """The summary, if it is of all that the file holds now."""
+        if self.version < 4:
+            return None
+        found = self.select("SELECT * FROM summary")
+        if len(found) != 1 or found[0][:3] != astuple(self._state):
+            return None
+        text, own = found[0][3:]
+        return text if type(text) is str and chain_checksum(text) == own else None
+
     def copy_to(self, place: Path) -> None:
         """Write one state of the file to a new file that is complete by itself."""
         with self.snapshot(), self._named():
@@ -328,9 +349,10 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 f"{self.path} has schema {version}, but this version reads up to "
                 f"{len(MIGRATIONS)}: a later version of rungwise wrote it."
             )
-        found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise CorruptLogError(str(self.path), found)
+        if self._checked:
+            found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                raise CorruptLogError(str(self.path), found)
         if mode == "read":
             database.execute("PRAGMA query_only = ON")
         else:

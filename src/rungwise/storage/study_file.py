@@ -63,6 +63,7 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         mode: ``"write"`` or ``"read"``.
         durability: see :class:`SqliteLog`.
         types: recipes, rankings and searchers beyond those of rungwise.
+        checked: see :class:`SqliteLog`.
     """
 
     def __init__(
@@ -72,8 +73,9 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         mode: Literal["write", "read"] = "write",
         durability: Durability = "normal",
         types: Iterable[type] = (),
+        checked: bool = True,
     ) -> None:
-        self.log = SqliteLog(path, mode=mode, durability=durability, types=types)
+        self.log = SqliteLog(path, mode=mode, durability=durability, types=types, checked=checked)
         self.path = Path(path)
         self.main = StudyPart(self, 0)
         self._pending: list[tuple[str, str]] = []

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -23,7 +23,7 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.option_checks import check_display
 from rungwise.options import take
 from rungwise.script_guard import refuse_while_loading
@@ -45,6 +45,7 @@ from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, 
 from rungwise.tuning.plan import build_limits, build_study
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
+from rungwise.tuning.summaries import keep_summary
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.trust import check_trust, remember, sign
 from rungwise.tuning.tuner import ReportEvent, Tuner
@@ -296,7 +297,12 @@ def _run(
         kept=kept,
         folded=folded,
     )
-    seconds = tuner.run()
+    try:
+        seconds = tuner.run()
+    finally:
+        if kept:
+            with suppress(RungwiseError):  # it is only a summary
+                keep_summary(file, tuner.engine, tuner.seconds)
     result = TuningResult(
         tuner.engine,
         file.path,

@@ -117,6 +117,7 @@ class Tuner:
         self._on_report = on_report
         self._hint = self._resume_hint if hint is None else hint
         self.engine, self._since = fold_for_resuming(part) if folded is None else folded
+        self.seconds = self._since
         self._failures = len(part.failures())
         self._failed_trials = sum(trial.failed for trial in self.engine.trials)
         self._ceilings = len(self.engine.scheduler.ceilings)
@@ -190,7 +191,7 @@ class Tuner:
         try:
             self._drive(backend)
         finally:
-            seconds = backend.now
+            self.seconds = seconds = backend.now
             try:
                 self._display.end(self._snapshot(backend), self._why())
             finally:

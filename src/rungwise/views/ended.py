@@ -59,7 +59,7 @@ class EndedScheduler:
     def __init__(self, scheduler: ReadableScheduler) -> None:
         self.ceilings: Trace = tuple(scheduler.ceilings)
         self.epsilons: Trace = tuple(scheduler.epsilons)
-        self._explanation = scheduler.explain()
+        self.explanation = scheduler.explain()
         if hasattr(scheduler, "ladder"):
             self.ladder: Ladder | None = scheduler.ladder
         if hasattr(scheduler, "brackets"):
@@ -68,7 +68,7 @@ class EndedScheduler:
 
     def explain(self) -> str:
         """Why the ceiling is where it is."""
-        return self._explanation
+        return self.explanation
 
 
 @dataclass(frozen=True, slots=True)
