@@ -21,6 +21,8 @@ import sys
 import time
 from pathlib import Path
 
+from rungwise.scripts import Script
+
 FOLDER = Path(os.environ.get("FAULTS", "."))
 PACE = float(os.environ.get("PACE", "0"))
 METRIC = "score"
@@ -128,6 +130,10 @@ def surrounded(config, run):
     for _ in epochs(config, run):
         if (FOLDER / "gone").exists():
             exec((FOLDER / "gone").read_text(), {})  # noqa: S102 - the test's own words
+
+
+scripted = Script((sys.executable, str(Path(__file__).with_name("scripted.py"))), flags=False)
+"""A program of its own; it tells its facts itself."""
 
 
 # -- ways to fail ---------------------------------------------------------------------------------

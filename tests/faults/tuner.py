@@ -76,14 +76,14 @@ def die_at_begin(number):
 
 def die_in_migration(number):
     """Kill the tuner in the middle of making the n-th version of the tables."""
-    from rungwise.storage import sqlite  # noqa: PLC0415
+    from rungwise.storage import opening  # noqa: PLC0415
 
     def last(database):
         migrate(database)
         die()
 
-    migrate = sqlite.MIGRATIONS[number]
-    sqlite.MIGRATIONS = [*sqlite.MIGRATIONS[:number], last, *sqlite.MIGRATIONS[number + 1 :]]
+    migrate = opening.MIGRATIONS[number]
+    opening.MIGRATIONS = [*opening.MIGRATIONS[:number], last, *opening.MIGRATIONS[number + 1 :]]
 
 
 def die_when_closing(number):

@@ -23,7 +23,7 @@ from rungwise.errors import (
     SchemaError,
 )
 from rungwise.storage import MemoryLog, SqliteLog
-from rungwise.storage.sqlite import MIGRATIONS
+from rungwise.storage.schema import MIGRATIONS
 from rungwise.storage.study_file import StudyFile
 from rungwise.testing import LogConformance
 

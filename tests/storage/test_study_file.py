@@ -16,7 +16,7 @@ from rungwise.core.failures import Failure
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, InvalidArgumentError, LogUnavailableError, SchemaError
-from rungwise.storage import SqliteLog, sqlite
+from rungwise.storage import SqliteLog, opening
 from rungwise.storage.schema import chain_checksum
 from rungwise.storage.study_file import About, StudyFile, study_folder
 
@@ -460,7 +460,7 @@ def tables_of(path):
 def test_a_file_of_version_1_is_brought_up_to_date_when_it_is_written(of_version_1):
     assert tables_of(of_version_1) == {"study", "entries"}
     with StudyFile(of_version_1) as file:
-        assert file.log.version == len(sqlite.MIGRATIONS) == 4
+        assert file.log.version == len(opening.MIGRATIONS) == 4
         held = list(file.read_from())
         file.note_failure(FAILURE)
         file.extend([ENTRY])
@@ -496,7 +496,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(of_version_1, monkeypa
     with SqliteLog(of_version_1, mode="read") as log:
         held = list(log.read_from())
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "MIGRATIONS", (*sqlite.MIGRATIONS[:good], broken))
+        patch.setattr(opening, "MIGRATIONS", (*opening.MIGRATIONS[:good], broken))
         with pytest.raises(ZeroDivisionError):
             StudyFile(of_version_1)
     assert tables_of(of_version_1) == ({"study", "entries"} | ({"notes"} if good == 2 else set()))
@@ -504,7 +504,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(of_version_1, monkeypa
         assert file.log.version == good
         assert list(file.read_from()) == held
     with StudyFile(of_version_1) as file:
-        assert file.log.version == len(sqlite.MIGRATIONS)
+        assert file.log.version == len(opening.MIGRATIONS)
         assert list(file.read_from()) == held
 
 

@@ -30,7 +30,6 @@ from rungwise.errors import (
     LogInUseError,
     LogUnavailableError,
     RungwiseError,
-    SchemaError,
 )
 from rungwise.locking import FileLock
 from rungwise.storage import codec
@@ -44,7 +43,14 @@ from rungwise.storage.completeness import (
     measure_wal,
 )
 from rungwise.storage.known_files import KnownFiles, save_copy
-from rungwise.storage.schema import APPLICATION, MIGRATIONS, chain_checksum
+from rungwise.storage.opening import (
+    check_file,
+    make_address,
+    make_reading_address,
+    migrate,
+    read_pragma,
+)
+from rungwise.storage.schema import chain_checksum
 from rungwise.validation import one_of
 
 Durability = Literal["normal", "full"]
@@ -180,7 +186,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
     @property
     def version(self) -> int:
         """How many migrations the file has had."""
-        return _pragma(self._database, "user_version")
+        return read_pragma(self._database, "user_version")
 
     @property
     def study(self) -> Study:
@@ -290,32 +296,17 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         reader = None
         if not self._wrote and measure_wal(self.path):
             with suppress(sqlite3.Error):
-                reader = sqlite3.connect(self._address, uri=True)
+                reader = sqlite3.connect(make_address(self.path), uri=True)
                 reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         self._database.close()
         if reader is not None:
             reader.close()
 
-    @property
-    def _address(self) -> str:
-        """The URI that opens the file for reading."""
-        place = self.path.absolute()
-        wal = place.with_name(place.name + "-wal")
-        # Reading a file in WAL mode writes files beside it, unless it is opened as immutable: in a
-        # folder that is not writable, an archive for example.
-        immutable = not os.access(place.parent, os.W_OK) and not wal.exists()
-        return f"{place.as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
-
-    @property
-    def _reading_address(self) -> str:
-        """The same; where nothing is in the -wal file, the last to close may remove that."""
-        clean = measure_wal(self.path) == 0 and os.access(self.path, os.W_OK)
-        return self._address.replace("?mode=ro", "?mode=rw") if clean else self._address
-
     def _connect(self, mode: str) -> sqlite3.Connection:
         with self._reading():
             if mode == "read":
-                database = sqlite3.connect(self._reading_address, uri=True, isolation_level=None)
+                address = make_reading_address(self.path)
+                database = sqlite3.connect(address, uri=True, isolation_level=None)
             else:
                 database = sqlite3.connect(self.path, isolation_level=None)
             try:
@@ -326,48 +317,17 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         return database
 
     def _prepare(self, database: sqlite3.Connection, mode: str) -> None:
-        version = self._found_version = _pragma(database, "user_version")
-        mark = _pragma(database, "application_id")
-        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        query = (
-            "SELECT name FROM sqlite_master "
-            "WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' "
-            "OR sql LIKE '%GENERATED%'"
-        )
-        foreign = database.execute(query).fetchone()
-        if foreign is not None:
-            # A view may compute for ever.
-            raise CorruptLogError(
-                str(self.path), f"it holds {foreign[0]!r}, which is no plain table"
-            )
-        if not tables:
+        if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             self._check_length(0)
-        if mark != APPLICATION and (tables or mode == "read"):
-            raise CorruptLogError(str(self.path), "it is not a log of rungwise")
-        if version > len(MIGRATIONS):
-            raise SchemaError(
-                f"{self.path} has schema {version}, but this version reads up to "
-                f"{len(MIGRATIONS)}: a later version of rungwise wrote it."
-            )
-        if self._checked:
-            found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok":
-                raise CorruptLogError(str(self.path), found)
+        version = self._found_version = check_file(
+            database, self.path, fresh=mode == "write", pages=self._checked
+        )
         if mode == "read":
             database.execute("PRAGMA query_only = ON")
-        else:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute(f"PRAGMA synchronous = {self._durability.upper()}")
-            for number in range(version, len(MIGRATIONS)):
-                database.execute("BEGIN IMMEDIATE")
-                MIGRATIONS[number](database)
-                database.execute(f"PRAGMA application_id = {APPLICATION}")
-                database.execute(f"PRAGMA user_version = {number + 1}")
-                database.execute("COMMIT")
-            if version < len(MIGRATIONS):
-                self._wrote = True
-                # So that the file itself, and not only the -wal file, has the application id.
-                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute(f"PRAGMA synchronous = {self._durability.upper()}")
+        self._wrote = migrate(database, version)
 
     def _read_parts(self) -> list[Study]:
         checked = "checksum" if self.version > 1 else "NULL"
@@ -467,7 +427,3 @@ def _chained(what: str, answer: str, part: int, *, before: int) -> int:
     """The checksum of an entry; for the log's own study it is as in version 0.1.0."""
     checksum = chain_checksum(what, answer, before=before)
     return chain_checksum(f"part {part}", before=checksum) if part else checksum
-
-
-def _pragma(database: sqlite3.Connection, name: str) -> int:
-    return int(database.execute(f"PRAGMA {name}").fetchone()[0])

@@ -1,0 +1,81 @@
+"""How the database of a log is opened: its address, what it must be, and its migrations."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from rungwise.errors import CorruptLogError, SchemaError
+from rungwise.storage.completeness import measure_wal
+from rungwise.storage.schema import APPLICATION, MIGRATIONS
+
+_NO_PLAIN_TABLES = (
+    "SELECT name FROM sqlite_master "
+    "WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' OR sql LIKE '%GENERATED%'"
+)
+
+
+def make_address(path: Path) -> str:
+    """The URI that opens a file for reading."""
+    place = path.absolute()
+    wal = place.with_name(place.name + "-wal")
+    # Reading a file in WAL mode writes files beside it, unless it is opened as immutable: in a
+    # folder that is not writable, an archive for example.
+    immutable = not os.access(place.parent, os.W_OK) and not wal.exists()
+    return f"{place.as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
+
+
+def make_reading_address(path: Path) -> str:
+    """The same; where nothing is in the -wal file, the last to close may remove that."""
+    clean = measure_wal(path) == 0 and os.access(path, os.W_OK)
+    address = make_address(path)
+    return address.replace("?mode=ro", "?mode=rw") if clean else address
+
+
+def read_pragma(database: sqlite3.Connection, name: str) -> int:
+    """A number that SQLite keeps about a database."""
+    return int(database.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def check_file(database: sqlite3.Connection, path: Path, *, fresh: bool, pages: bool) -> int:
+    """Refuse what is no log, or a damaged one; its schema.
+
+    Args:
+        database: the file, open.
+        path: the file.
+        fresh: whether it may be a new file.
+        pages: look through every page.
+    """
+    version = read_pragma(database, "user_version")
+    mark = read_pragma(database, "application_id")
+    tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if mark != APPLICATION and (tables or not fresh):
+        raise CorruptLogError(str(path), "it is not a log of rungwise")
+    foreign = database.execute(_NO_PLAIN_TABLES).fetchone()
+    if foreign is not None:  # a view may compute for ever
+        raise CorruptLogError(str(path), f"it holds {foreign[0]!r}, which is no plain table")
+    if version > len(MIGRATIONS):
+        raise SchemaError(
+            f"{path} has schema {version}, but this version reads up to {len(MIGRATIONS)}: a later "
+            f"version of rungwise wrote it."
+        )
+    if pages:
+        found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise CorruptLogError(str(path), found)
+    return version
+
+
+def migrate(database: sqlite3.Connection, version: int) -> bool:
+    """Bring a file up to date; whether anything was to be done."""
+    for number in range(version, len(MIGRATIONS)):
+        database.execute("BEGIN IMMEDIATE")
+        MIGRATIONS[number](database)
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute(f"PRAGMA user_version = {number + 1}")
+        database.execute("COMMIT")
+    if version < len(MIGRATIONS):
+        # So that the file itself, and not only the -wal file, has the application id.
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return version < len(MIGRATIONS)
