@@ -315,7 +315,7 @@ def test_the_watchdog_holds_the_lock(study, log, monkeypatch):
     inherited, start = [], processes.Watchdog._start
 
     def note(self):
-        inherited.extend(Path(f"/proc/self/fd/{fd}").readlink() for fd in self._locks)
+        inherited.extend(Path(f"/proc/self/fd/{fd}").readlink() for fd in self.locks)
         return start(self)
 
     monkeypatch.setattr(processes.Watchdog, "_start", note)

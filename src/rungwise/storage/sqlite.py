@@ -106,6 +106,8 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             # Read before the file: a writer notes only what it has committed.
             self._noted = () if fresh or accept_loss else self.lock.noted()
             wal_size = 1 if accept_loss else measure_wal(self.path)
+            if fresh and mode == "write":
+                self._note(0, 0, 0)  # and not what an earlier file of its name had
             self._database = self._connect(mode)
             try:
                 self._parts = self._read_parts()
@@ -127,6 +129,12 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             raise LogUnavailableError(str(self.path), str(error)) from error
         if not taken:
             raise LogInUseError(str(self.path), self.lock.describe_holder())
+
+    def _note(self, *numbers: int) -> None:
+        try:
+            self.lock.note(*numbers)
+        except OSError as error:
+            raise LogUnavailableError(str(self.path), f"{self.path}.lock: {error}") from error
 
     def _check_length(self, length: int) -> None:
         """Raise if the log is shorter than it once was: then acknowledged entries are lost."""
@@ -379,10 +387,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 raise
             finally:
                 self._depth = 0
-        try:
-            self.lock.note(self._length, self._checksum, self.notes)
-        except OSError as error:
-            raise LogUnavailableError(str(self.path), f"{self.path}.lock: {error}") from error
+        self._note(*astuple(self._state))
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
