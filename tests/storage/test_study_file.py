@@ -444,6 +444,7 @@ def of_version_1(path):
         "ALTER TABLE entries DROP COLUMN part",
         "DROP TABLE notes",
         "DROP TABLE closing",
+        "DROP TABLE summary",
         "PRAGMA user_version = 1",
     ):
         alter(path, statement)
