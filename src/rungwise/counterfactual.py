@@ -157,6 +157,21 @@ def saving(
     return Saving(NAMES[scheduler], spent, other.resource, ratio, other.held, other.reports, how)
 
 
+def list_compared_levels(engine: ReadableStudy, scheduler: str = "asha") -> Sequence[int]:
+    """At which levels :func:`saving` looks at curves; none where it cannot compare.
+
+    Args:
+        engine: the study.
+        scheduler: what it is compared with, one that has a ladder.
+    """
+    own = engine.study.scheduler
+    if own.max_resource is None:
+        return ()
+    built = _make_recipe(scheduler, own, own.max_resource).build(trials=None)
+    ladder = getattr(built, "ladder", None)
+    return () if ladder is None else tuple(ladder.levels)
+
+
 def _make_recipe(name: str, own: Recipe, furthest: int) -> Recipe:
     """A scheduler by name, with the settings of the study's own scheduler if it has them."""
     if name == "random":

@@ -19,6 +19,7 @@ from typing import Any, cast
 from rungwise.core.decisions import Job
 from rungwise.core.engine import Engine
 from rungwise.core.trials import State, Trial
+from rungwise.counterfactual import list_compared_levels
 from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.storage import codec
 from rungwise.storage.study_file import StudyFile
@@ -43,6 +44,7 @@ def keep_summary(file: StudyFile, engine: Engine, seconds: float) -> None:
     if engine.extensions or engine.open_jobs:
         return  # its ladder has changed on the way, or it was ended in the middle
     levels = list_levels(engine)
+    points = sorted({*levels, *list_compared_levels(engine)})
     document = {
         **{name: getattr(engine, name) for name in _PLAIN},
         "study": codec.study_to_json(engine.study),
@@ -54,7 +56,7 @@ def keep_summary(file: StudyFile, engine: Engine, seconds: float) -> None:
         "epsilons": list(engine.scheduler.epsilons),
         "leads": engine.leads,
         "levels": list(levels),
-        "trials": [_reduce(trial, levels) for trial in engine.trials],
+        "trials": [_reduce(trial, points) for trial in engine.trials],
     }
     file.log.write_summary(json.dumps(document))
 
