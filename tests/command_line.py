@@ -73,4 +73,5 @@ def _restored():
 def _is_of_a_test(module):
     """Whether a command has imported it from a study's own folder."""
     place = getattr(module, "__file__", None) or ""
-    return not any(place.startswith(root) for root in (sys.prefix, sys.base_prefix))
+    installed = any(place.startswith(root) for root in (sys.prefix, sys.base_prefix))
+    return not installed and "site-packages" not in place

@@ -75,6 +75,14 @@ class Saving:
         )
 
 
+def describe_saving(saving: Saving) -> str:
+    """A saving in a few words, with how much of it is an estimate."""
+    same = f"{saving.ratio:.1f}" == "1.0"
+    much = "about the same" if same else f"{saving.ratio:.1f} times as much"
+    estimated = f" ({saving.held:,} of {saving.reports:,} values estimated)" if saving.held else ""
+    return f"{saving.name} would have spent {much}{estimated}"
+
+
 def simulate_spending(
     engine: ReadableStudy, recipe: Recipe, *, workers: int, seconds_per_unit: float = 1.0
 ) -> Counterfactual:

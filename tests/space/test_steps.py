@@ -131,7 +131,8 @@ SEARCHERS = {
     "sobol": ("", rw.searchers.Sobol),
     "grid": ("", lambda: rw.searchers.Grid(3)),
     "kde": ("", rw.searchers.KDE),
-    "gp": ("bo", lambda: rw.searchers.GP(startup=4)),
+    "tpe": ("", rw.searchers.TPE),
+    "gp": ("", lambda: rw.searchers.GP(startup=4)),
     "optuna": ("optuna", lambda: rw.searchers.OptunaSearcher("tpe")),
 }
 

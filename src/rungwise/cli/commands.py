@@ -43,6 +43,7 @@ COMMANDS = {
     "list": Entry(
         "studies:list_studies", "List the studies in a folder, with the state of each.", reads=True
     ),
+    "plot": Entry("plot:plot", "Draw a figure of a study, also while it runs.", reads=True),
     "export": Entry(
         "studies:export",
         "Export a study as a table, with one row per report or per trial.",

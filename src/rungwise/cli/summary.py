@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from rungwise.cli.tables import print_columns
 from rungwise.core.codec import jsonable
-from rungwise.display.phrases import describe_saving
+from rungwise.counterfactual import describe_saving
 from rungwise.formatting import format_runtime, format_value, strip_controls
 from rungwise.tuning.result import TuningResult
 

@@ -10,6 +10,7 @@ Two laws of this file:
 from __future__ import annotations
 
 import math
+from array import array
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -73,6 +74,9 @@ class Engine:
         exhausted: whether the searcher had nothing left to propose.
         extensions: how the study was extended, in order.
         leads: [(the resource spent by then, trial), …] whenever another trial became the best.
+        bests: [(the resource spent by then, the time, trial, loss), …] whenever the best improved.
+        starts: when each job was issued.
+        ends: when each job left its worker; NaN while it has not.
         proposals: the study's own: its initial configurations and its searcher.
         proposer: where the next configuration comes from.
     """
@@ -92,6 +96,9 @@ class Engine:
         self.leads: list[tuple[float, int]] = []
         self.drained = self.exhausted = False
         self.extensions: list[ExtensionRecord] = []
+        self.bests: list[tuple[float, float, int, float]] = []
+        self.starts, self.ends = array("d"), array("d")
+        self._now = 0.0  # the time of the last request
         self._sign = 1.0 if study.goal == "min" else -1.0
         self._open: dict[int, Trial] = {}
         self._lost: deque[Trial] = deque()
@@ -192,7 +199,7 @@ class Engine:
         if len(trial.losses) == 1:
             self._unimproved += 1
         if loss <= self.best_loss and loss < math.inf:
-            self._consider(trial, resource, loss)
+            self._consider(trial, resource, loss, event.at)
         decision = self.scheduler.reported(trial, resource, loss)
         if self._watched:
             self._watch(event, loss)
@@ -219,9 +226,11 @@ class Engine:
             return math.inf
         return loss if -math.inf < loss < math.inf else math.inf
 
-    def _consider(self, trial: Trial, resource: float, loss: float) -> None:
+    def _consider(self, trial: Trial, resource: float, loss: float, at: float) -> None:
         """At least as good as the best so far; ties go to the lower id, then the earlier report."""
         if self.best is None or loss < self.best_loss or trial.id < self.best.id:
+            if loss < self.best_loss:
+                self.bests.append((self.spent, at, trial.id, loss))
             if trial is not self.best:
                 self.leads.append((self.spent, trial.id))
                 if trial.id > self._newest_leader:
@@ -241,6 +250,7 @@ class Engine:
     # -- requests ------------------------------------------------------------------------------
 
     def _requested(self, event: JobRequested) -> Decision:
+        self._now = event.at
         if self.ended is None and self._watched:
             self.ended = self._out_of_budget(self.study.limits, event.at)
         if self.ended is not None:
@@ -298,6 +308,8 @@ class Engine:
         # Each job gets a copy of the configuration, so that training code may change it.
         job = Job(len(self.jobs), trial.id, dict(trial.config), trial.resource, until)
         self.jobs.append(job)
+        self.starts.append(self._now)
+        self.ends.append(math.nan)
         self._open[job.id] = trial
         return StartJob(job)
 
@@ -311,6 +323,7 @@ class Engine:
         if isinstance(event, JobFailed):
             trial.note = event.reason
         del self._open[event.job]
+        self.ends[event.job] = event.at
         self._settled += 1
         if trial.state is State.LOST:
             self._lost.append(trial)

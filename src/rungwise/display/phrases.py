@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from rungwise.counterfactual import Saving
+from rungwise.counterfactual import describe_saving
 from rungwise.display.base import Snapshot
 from rungwise.formatting import format_count, format_resource
+
+__all__ = ["describe_draws", "describe_failures", "describe_saving", "describe_scheduler"]
 
 
 def describe_draws(snapshot: Snapshot) -> str:
@@ -25,11 +27,3 @@ def describe_failures(snapshot: Snapshot) -> str:
     """How many trials of a study have failed for good, and how many jobs have failed for that."""
     trials, jobs = snapshot.failed_trials, snapshot.failures
     return f"{format_count(trials, 'trial')} ({format_count(jobs, 'job')})"
-
-
-def describe_saving(saving: Saving) -> str:
-    """A saving in a few words, with how much of it is an estimate."""
-    same = f"{saving.ratio:.1f}" == "1.0"
-    much = "about the same" if same else f"{saving.ratio:.1f} times as much"
-    estimated = f" ({saving.held:,} of {saving.reports:,} values estimated)" if saving.held else ""
-    return f"{saving.name} would have spent {much}{estimated}"

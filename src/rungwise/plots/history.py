@@ -71,13 +71,14 @@ def epsilon(results: Any) -> Figure:
 def _read_views(results: Any) -> dict[str, StudyView]:
     """Several studies by their labels; a single one has an empty label."""
     if not isinstance(results, Mapping):
-        return {"": _read_view(results)}
+        return {"": read_view(results)}
     if not results:
         raise InvalidArgumentError("results", results, "there must be at least one")
-    return {str(label): _read_view(result) for label, result in results.items()}
+    return {str(label): read_view(result) for label, result in results.items()}
 
 
-def _read_view(source: Any) -> StudyView:
+def read_view(source: Any) -> StudyView:
+    """The view of what a user gave."""
     view = find_view(source)
     if view is None:
         raise InvalidArgumentError("result", source, RULE)
@@ -166,7 +167,7 @@ def ladder(result: Any) -> Figure:
         result: the result of a study: a :class:`rungwise.SimulationResult`, a
             :class:`rungwise.TuningResult`, or an engine.
     """
-    view = _read_view(result)
+    view = read_view(result)
     jobs = _read_jobs(view)
     if not jobs:
         rule = "at least one job must have reported"

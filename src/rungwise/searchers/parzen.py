@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rungwise.searchers.observations import Floats
-from rungwise.space import Choice, Int, Space
+from rungwise.space import Choice, Space
 from rungwise.space.domains import Domain, is_unordered
+from rungwise.space.steps import edges, find_number, value_at
 
 LISTED = 64
 """Whole numbers and ordered options with at most this number of values get a share per value."""
@@ -248,14 +249,16 @@ def find_widths(centres: Floats) -> Floats:
 
 
 def _index(domain: Any, value: Any) -> int:
-    return domain.index(value) if isinstance(domain, Choice) else value - domain.low
+    if isinstance(domain, Choice):
+        return domain.index(value)
+    return find_number(domain.low, domain.step or 1, value)
 
 
 def _places(domain: Any, values: Sequence[float]) -> Floats:
     """The positions of numbers, all at once."""
     low, high, at = domain.low, domain.high, np.array(values, dtype=np.float64)
-    if isinstance(domain, Int):
-        low, high = low - 0.5, high + 0.5
+    if domain.size is not None:  # half a step to either side
+        low, high = edges(low, high, domain.step or 1) if domain.log else _widen(domain)
     if domain.log:
         low, high, at = math.log(low), math.log(high), np.log(at)
     # Halves, because high - low may overflow.
@@ -265,4 +268,11 @@ def _places(domain: Any, values: Sequence[float]) -> Floats:
 
 
 def _value(domain: Any, index: int) -> Any:
-    return domain.options[index] if isinstance(domain, Choice) else domain.low + index
+    if isinstance(domain, Choice):
+        return domain.options[index]
+    return value_at(domain.low, domain.step or 1, index)
+
+
+def _widen(domain: Any) -> tuple[float, float]:
+    half = (domain.step or 1) / 2
+    return domain.low - half, domain.high + half

@@ -93,6 +93,9 @@ class EndedStudy:
     leads: Sequence[tuple[float, int]]
     explanation: str
     extensions: Sequence[ExtensionRecord] = ()
+    bests: Sequence[tuple[float, float, int, float]] = ()
+    starts: Sequence[float] = ()
+    ends: Sequence[float] = ()
 
     @classmethod
     def record(cls, engine: ReadableStudy) -> EndedStudy:
@@ -114,6 +117,9 @@ class EndedStudy:
             leads=engine.leads,
             explanation=engine.why(),
             extensions=tuple(engine.extensions),
+            bests=engine.bests,
+            starts=engine.starts,
+            ends=engine.ends,
         )
 
     @classmethod

@@ -17,6 +17,7 @@ from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableStudy
 from rungwise.core.scheduler import Recipe
 from rungwise.core.trials import Trial
+from rungwise.space import Space
 from rungwise.validation import Goal
 from rungwise.views import folds
 from rungwise.views.folds import BestTrial, Row, RungView
@@ -123,6 +124,12 @@ class StudyView:
         return self._study.study.scheduler
 
     @property
+    def space(self) -> Space | None:
+        """The search space; None where that is not known, as of a simulation."""
+        found = getattr(self._study.study, "space", None)
+        return found if isinstance(found, Space) else None
+
+    @property
     def limits(self) -> Limits:
         """When the study ends."""
         return self._study.study.limits
@@ -196,6 +203,12 @@ class StudyView:
         """[(the resource spent by then, trial), …] whenever another trial became the best."""
         return list(self._study.leads)
 
+    @property
+    def bests(self) -> list[tuple[float, float, int, float]]:
+        """[(the resource spent by then, seconds, trial, value), …] whenever the best improved."""
+        sign = 1.0 if self.goal == "min" else -1.0
+        return [(spent, at, trial, sign * loss) for spent, at, trial, loss in self._study.bests]
+
     def leaderboard(self, limit: int | None = None) -> list[Row]:
         """The trials, best first.
 
@@ -219,6 +232,10 @@ class StudyView:
     def jobs(self) -> list[tuple[int, float, float]]:
         """[(trial, start, until), …] of every job, in the order issued."""
         return [(job.trial, job.start, job.until) for job in self._study.jobs]
+
+    def job_times(self) -> list[tuple[float, float]]:
+        """[(when issued, when it left its worker), …] of every job; NaN while it has not left."""
+        return list(zip(self._study.starts, self._study.ends, strict=True))
 
     # -- ladder and ceiling --------------------------------------------------------------------
 
