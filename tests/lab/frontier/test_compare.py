@@ -14,7 +14,7 @@ from rungwise.benchmarks import catalog
 from rungwise.cli import reproduce as command
 from rungwise.errors import InvalidArgumentError, RungwiseError, TableError
 from rungwise.lab.frontier import METHODS, Settings, compare, report
-from rungwise.lab.frontier.studies import Tables, Task, draw_sample, simulate_task
+from rungwise.lab.frontier.studies import Tables, Task, draw_sample, find_top, simulate_task
 
 APP = typer.Typer(rich_markup_mode=None)
 APP.command()(command.reproduce)
@@ -76,6 +76,16 @@ def test_the_number_of_processes_changes_nothing(folder, tmp_path):
     assert report.markdown(one, figure=False) == report.markdown(two, figure=False)
 
 
+def test_the_winner_at_the_highest_rung_may_be_another(folder):
+    values = np.array([[0.9, 0.1, 0.2], [0.1, 0.2, 0.3], [0.0, 0.0, 0.9]])
+    table = rw.Table(values, goal="max")
+    everything = rw.simulate(table, rw.RandomSearch(), trials=[0, 1])
+    assert everything.best.row == 0  # an early peak
+    assert find_top(everything, table) == 1
+    diverged = rw.Table([[np.nan], [1.0]])
+    assert find_top(rw.simulate(diverged, rw.RandomSearch(), trials=[0]), diverged) == -1
+
+
 def test_a_small_table_is_drawn_whole(folder):
     write_tiny(folder)
     (run,) = compare(replace(SMALL, seeds=1)).runs
@@ -96,7 +106,7 @@ def test_the_command_prints_and_writes(folder, tmp_path):
     page = (tmp_path / "out" / "frontier.md").read_text()
     assert "`rungwise reproduce frontier --seeds 1 --configs 20" in page
     lines = (tmp_path / "out" / "frontier.csv").read_text().splitlines()
-    assert lines[0] == "benchmark,table_seed,seed,method,trials,spent,regret,gap"
+    assert lines[0] == "benchmark,table_seed,seed,method,trials,spent,regret,gap,top"
     # Two tables: ASHA with 16 and 20 trials, halving, and four wrong guesses.
     assert len(lines) == 1 + 2 * (2 + 1 + 4)
     other = call(APP, ["frontier", "table1"])

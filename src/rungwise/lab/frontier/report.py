@@ -17,8 +17,11 @@ FIGURE = "frontier.svg"
 
 Line = tuple[str, ...]
 
-HEAD = ("method", "times less than ASHA", "regret", "gap to ASHA at equal resource", "worst group")
-GUESS_HEAD = HEAD[:-1]
+HEAD = (
+    *("method", "times less than ASHA", "regret", "gap to ASHA at equal resource"),
+    *("worst group", "regret, top winner"),
+)
+GUESS_HEAD = HEAD[:-2]
 
 
 def command(settings: Settings) -> str:
@@ -58,11 +61,12 @@ def list_scores(frontier: Frontier) -> list[Line]:
         method: max(group.scores[number].gap for group in frontier.groups)
         for number, method in enumerate(frontier.settings.methods)
     }
-    return [
-        (*_line(METHODS[one.method].label, one),
-         "" if one.method == "asha" else f"{worst[one.method]:+.3f} ({frontier.worst[one.method]})")
-        for one in frontier.scores
-    ]  # fmt: skip
+    lines = []
+    for one in frontier.scores:
+        gap = f"{worst[one.method]:+.3f} ({frontier.worst[one.method]})"
+        own = "" if one.method == "asha" else gap
+        lines.append((*_line(METHODS[one.method].label, one), own, f"{one.top:.3f}"))
+    return lines
 
 
 def list_guesses(frontier: Frontier) -> list[Line]:
@@ -155,6 +159,10 @@ def _explain(frontier: Frontier) -> Iterator[str]:
         "method that spends more than ASHA with all trials is compared with that one."
     )
     yield (
+        "- Top winner: the choice is the best of those that were trained furthest, by its value "
+        "there, instead of the best value at any resource."
+    )
+    yield (
         "- Groups count the same, and so do the tables in a group; times less is the geometric "
         "mean. ± is the standard error over samples."
     )
@@ -181,14 +189,15 @@ def runs_csv(frontier: Frontier) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
-        ("benchmark", "table_seed", "seed", "method", "trials", "spent", "regret", "gap")
+        ("benchmark", "table_seed", "seed", "method", "trials", "spent", "regret", "gap", "top")
     )
     for run in frontier.runs:
         labels = (run.benchmark, run.table_seed, run.seed)
         for size, study in zip(frontier.sizes, run.line, strict=True):
-            writer.writerow((*labels, "asha", size, study.spent, study.regret, 0.0))
+            writer.writerow((*labels, "asha", size, study.spent, study.regret, 0.0, study.top))
         for name, study in (*run.studies.items(), *run.guesses.items()):
             if name != "asha":
                 gap = find_gap(study, run.line)
-                writer.writerow((*labels, name, frontier.sizes[-1], study.spent, study.regret, gap))
+                figures = (study.spent, study.regret, gap, study.top)
+                writer.writerow((*labels, name, frontier.sizes[-1], *figures))
     return text.getvalue()

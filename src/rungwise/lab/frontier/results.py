@@ -37,10 +37,17 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One simulated study: what it spent, and the regret of its choice."""
+    """One simulated study.
+
+    Attributes:
+        spent: all training together.
+        regret: of its choice, the configuration with the best value at any resource.
+        top: the regret if it chose the best of those that were trained furthest, at that level.
+    """
 
     spent: float
     regret: float
+    top: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,7 @@ class Score:
         regret: the mean regret.
         gap: the mean gap; below 0 it is better than ASHA at equal resource.
         error: the standard error of the gap, paired over seeds; NaN with one seed.
+        top: the mean regret if the winner is the best of those that were trained furthest.
     """
 
     method: str
@@ -81,6 +89,7 @@ class Score:
     regret: float
     gap: float
     error: float
+    top: float
 
 
 @dataclass(frozen=True, slots=True)

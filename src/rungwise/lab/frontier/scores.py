@@ -46,7 +46,7 @@ def score(name: str, groups: Mapping[str, Sequence[Run]], pick: Pick) -> Score:
         groups: the runs of each group.
         pick: its study in a run.
     """
-    savings, regrets, gaps = [], [], []
+    savings, regrets, tops, gaps = [], [], [], []
     by_seed: dict[int, list[float]] = defaultdict(list)
     for runs in groups.values():
         tables = split_tables(runs)
@@ -58,6 +58,7 @@ def score(name: str, groups: Mapping[str, Sequence[Run]], pick: Pick) -> Score:
             )
         )
         regrets.append(_mean(_mean(pick(one).regret for one in table) for table in tables))
+        tops.append(_mean(_mean(pick(one).top for one in table) for table in tables))
         gaps.append(_mean(_mean(find_gap(pick(o), o.line) for o in table) for table in tables))
         for seed in sorted({one.seed for one in runs}):
             same = ([one for one in table if one.seed == seed] for table in tables)
@@ -66,7 +67,8 @@ def score(name: str, groups: Mapping[str, Sequence[Run]], pick: Pick) -> Score:
             )
     means = np.array([_mean(values) for values in by_seed.values()])
     error = float(means.std(ddof=1) / math.sqrt(means.size)) if means.size > 1 else math.nan
-    return Score(name, math.exp(_mean(savings)), _mean(regrets), _mean(gaps), error)
+    saving = math.exp(_mean(savings))
+    return Score(name, saving, _mean(regrets), _mean(gaps), error, _mean(tops))
 
 
 def draw_line(groups: Mapping[str, Sequence[Run]]) -> tuple[tuple[float, float], ...]:

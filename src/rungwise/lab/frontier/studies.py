@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from rungwise.lab.frontier.methods import GUESSES, METHODS, REFERENCE, SHARE, SI
 from rungwise.lab.frontier.results import WORST, Run, Settings, Study
 from rungwise.lab.reproduction.outcomes import Finals
 from rungwise.schedulers import FixedResource
-from rungwise.simulation import simulate
+from rungwise.simulation import SimulationResult, simulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,20 @@ def draw_sample(table: Table, configs: int, seed: int) -> list[int]:
     return simulate(table, FixedResource(1), trials=number, seed=seed).rows
 
 
+def find_top(result: SimulationResult, table: Table) -> int:
+    """The best row of those that were trained furthest, by its value there; -1 if there is none."""
+    furthest: dict[int, int] = {}
+    for row, _, until in result.jobs:
+        furthest[row] = max(furthest.get(row, 0), until)
+    sign = 1.0 if table.goal == "min" else -1.0
+    found = []
+    for row, level in furthest.items():
+        value = float(table.values[row, level - 1])
+        if math.isfinite(value):
+            found.append((-level, sign * value, row))
+    return min(found)[2] if found else -1
+
+
 def simulate_task(task: Task, tables: Tables, settings: Settings) -> Run:
     """All studies of a task."""
     table = tables.plain
@@ -108,7 +123,8 @@ def simulate_task(task: Task, tables: Tables, settings: Settings) -> Run:
         curves = table if most <= table.resources else tables.longer
         result = simulate(curves, make(most), trials=sample[:number], workers=settings.workers)
         row = -1 if result.best is None else result.best.row
-        return Study(result.resource_spent, judge.regret(row))
+        top = judge.regret(find_top(result, curves))
+        return Study(result.resource_spent, judge.regret(row), top)
 
     # A table with few rows has no more of them to draw.
     numbers = [min(size, len(sample)) for size in choose_sizes(settings.configs)]
