@@ -11,6 +11,7 @@ from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError
 from rungwise.schedulers import PASHA, Rush
+from rungwise.schedulers.default import default_scheduler
 from rungwise.searchers.checking import check_searcher
 from rungwise.searchers.default import default_searcher
 from rungwise.space import Space
@@ -37,7 +38,7 @@ def build_study(
     limits: Limits,
 ) -> tuple[Study, bool]:
     """The study that is asked for, and whether it is open-ended."""
-    recipe = PASHA() if scheduler is None else scheduler
+    recipe = default_scheduler() if scheduler is None else scheduler
     must_be("scheduler", recipe, Recipe, "a recipe such as rungwise.PASHA(…)")
     recipe, open_ended = _with_maximum(recipe, max_resource)
     study = Study(
