@@ -68,6 +68,7 @@ PUBLIC = [
     "WorkerStartError",
     "__version__",
     "benchmarks",
+    "default_scheduler",
     "default_searcher",
     "leaders",
     "load",

@@ -53,6 +53,7 @@ if _typing.TYPE_CHECKING:
         Rush,
         SuccessiveHalving,
     )
+    from rungwise.schedulers.default import default_scheduler
     from rungwise.scripts import Script, ScriptError
     from rungwise.searchers.default import default_searcher
     from rungwise.simulation import Best, SimulationResult, random_configuration, simulate
@@ -125,6 +126,7 @@ __all__ = [
     "WorkerStartError",
     "__version__",
     "benchmarks",
+    "default_scheduler",
     "default_searcher",
     "leaders",
     "load",
@@ -191,6 +193,7 @@ _PLACES = {
         "Rush",
         "SuccessiveHalving",
     ),
+    "rungwise.schedulers.default": ("default_scheduler",),
     "rungwise.scripts": (
         "Script",
         "ScriptError",

@@ -215,6 +215,7 @@ def asked(**changes):
 def test_the_defaults_are_those_of_the_paper():
     study, open_ended = asked(max_resource=200)
     assert study.scheduler == rw.PASHA(max_resource=200, eta=3, ranking=rw.rankings.Noise(90))
+    assert study.scheduler == rw.default_scheduler(max_resource=200)
     assert (study.limits.trials, study.limits.finish, study.goal) == (256, "drain", "max")
     assert isinstance(study.searcher, rw.searchers.RandomSearcher)
     assert not open_ended
