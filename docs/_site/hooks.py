@@ -64,9 +64,21 @@ def on_config(config: Any) -> Any:
                     entry["Data cards"] = [{card.stem: f"benchmarks/{card.name}"} for card in cards]
                     entry["Data cards"].append({"How they were made": "benchmarks/recording.md"})
                 if entry.get("Details") == "results/":
-                    pages = sorted((ROOT / "docs" / "results").glob("*.md"))
-                    entry["Details"] = [f"results/{page.name}" for page in pages]
+                    entry["Details"] = list_results()
     return config
+
+
+def list_results() -> list[dict[str, str]]:
+    """The pages of results, in the order in which their first page names them."""
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    pages = dict.fromkeys(re.findall(r"\]\((results/[\w-]+\.md)\)", text))
+    headings = {
+        page: (ROOT / "docs" / page).read_text("utf-8").partition("\n")[0] for page in pages
+    }
+    return [
+        {heading.lstrip("# ").partition(" (the paper")[0]: page}
+        for page, heading in headings.items()
+    ]
 
 
 def on_files(files: Any, config: Any) -> Any:
