@@ -1,11 +1,13 @@
 """What the documentation says is true: its examples run, its pictures are current."""
 
 import ast
+import contextlib
 import doctest
 import importlib
 import importlib.util
 import pkgutil
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -179,6 +181,21 @@ def test_links_between_files_lead_somewhere():
         text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
             assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_the_tables_of_a_study_file_are_described(tmp_path):
+    page = (ROOT / "docs" / "reference" / "study-file.md").read_text(encoding="utf-8")
+    path = tmp_path / "study.db"
+    with rungwise.SqliteLog(path) as log:
+        rungwise.simulate(rungwise.power_laws(9, 9), "pasha", trials=9, log=log)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        assert f"is the number of the schema: {version} now" in page
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            names = [f"`{row[1]}`" for row in database.execute(f"PRAGMA table_info({table})")]
+            (line,) = re.findall(rf"^\| `{table}` \| (.*?) \|", page, re.MULTILINE)
+            assert sorted(line.split(", ")) == sorted(names), table
 
 
 def test_the_readme_is_read_in_three_minutes():
