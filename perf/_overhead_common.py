@@ -10,7 +10,9 @@ a SIGKILL, the way some systems pause and stop trials.
 
 from __future__ import annotations
 
+import importlib
 import json
+import logging
 import mmap
 import os
 import resource
@@ -169,6 +171,21 @@ def print_outcome(task: Task, watch: Watch, seen: int, peak: float | None = None
         "cut": watch.wall >= task.limit,
     }
     print("\n" + json.dumps(outcome), flush=True)
+
+
+def start_ray(task: Task) -> Any:
+    """A Ray of its own with a processor for each worker; the module."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray = importlib.import_module("ray")
+    ray.init(
+        address="local",
+        num_cpus=task.workers,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+        _temp_dir=f"{task.folder}/ray",
+    )
+    return ray
 
 
 def run_processes(task: Task, script: str) -> tuple[Watch, list[dict[str, Any]]]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import importlib
 import logging
-import os
 from typing import Any
 
-from _overhead_common import ETA, MAX_RESOURCE, Task, print_outcome, stopwatch, tally
+from _overhead_common import ETA, MAX_RESOURCE, Task, print_outcome, start_ray, stopwatch, tally
 
 
 def make_function(tune: Any, task: Task) -> Any:
@@ -79,15 +78,7 @@ def make_tuner(tune: Any, task: Task) -> Any:
 def main() -> None:
     """Measure one task."""
     task = Task.given()
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray, tune = importlib.import_module("ray"), importlib.import_module("ray.tune")
-    ray.init(
-        num_cpus=task.workers,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level=logging.ERROR,
-        _temp_dir=f"{task.folder}/ray",
-    )
+    ray, tune = start_ray(task), importlib.import_module("ray.tune")
     logging.disable(logging.WARNING)
     tuner = make_tuner(tune, task)
     with stopwatch(task) as watch:

@@ -2,8 +2,9 @@
 
 Every report is committed to the study file before it is acknowledged: rungwise with the default
 durability (survives any kill of any process), rungwise-full with durability="full" (survives power
-loss, too). fixed: FixedResource. asha: ASHA, which promotes, with a checkpoint (an empty file) at
-every epoch that a job ends with, so that nothing is trained twice.
+loss, too), rungwise-ray with workers on a Ray that is started as for Ray Tune. fixed:
+FixedResource. asha: ASHA, which promotes, with a checkpoint (an empty file) at every epoch that a
+job ends with, so that nothing is trained twice.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from _overhead_common import ETA, MAX_RESOURCE, Task, print_outcome, stopwatch, tally
+from _overhead_common import ETA, MAX_RESOURCE, Task, print_outcome, start_ray, stopwatch, tally
 
 import rungwise as rw
 
@@ -30,9 +31,18 @@ def train(config: dict[str, Any], run: Any) -> None:
         mine.reported()
 
 
+def choose_backend(task: Task) -> Any:
+    """Where it trains; Ray is started before, which is setup, as for Ray Tune."""
+    if task.system != "rungwise-ray":
+        return rw.Local(workers=task.workers)
+    start_ray(task)
+    return rw.Ray(workers=task.workers)
+
+
 def main() -> None:
     """Measure one task."""
     task = Task.given()
+    backend = choose_backend(task)
     scheduler: Any = rw.FixedResource(task.epochs)
     if task.mode == "asha":
         scheduler = rw.ASHA(max_resource=MAX_RESOURCE, eta=ETA)
@@ -44,7 +54,7 @@ def main() -> None:
             goal="min",
             max_resource=task.longest,
             trials=task.trials,
-            workers=task.workers,
+            backend=backend,
             scheduler=scheduler,
             study=str(Path(task.folder, "study.db")),
             durability="full" if task.system == "rungwise-full" else "normal",

@@ -18,6 +18,7 @@ Run it with nothing else on the machine:
     /tmp/peers/bin/python perf/overhead.py
     /tmp/peers/bin/python perf/overhead.py --mode asha
     python perf/overhead.py --python peers=/tmp/peers/bin/python
+    python perf/overhead.py --systems rungwise-ray ray-function ray-class
     python perf/overhead.py --systems bare rungwise --trials 100 10000 --limit-seconds 900
 """
 
@@ -48,13 +49,14 @@ SYSTEMS = {
     "bare": ("_overhead_bare.py", "json", ""),
     "rungwise": ("_overhead_rungwise.py", "rungwise", "rungwise"),
     "rungwise-full": ("_overhead_rungwise.py", "rungwise", "rungwise"),
+    "rungwise-ray": ("_overhead_rungwise.py", "ray", "ray"),
     "ray-function": ("_overhead_ray.py", "ray.tune", "ray"),
     "ray-class": ("_overhead_ray.py", "ray.tune", "ray"),
     "optuna-sqlite": ("_overhead_optuna.py", "optuna", "optuna"),
     "optuna-journal": ("_overhead_optuna.py", "optuna", "optuna"),
     "syne-tune": ("_overhead_syne_tune.py", "syne_tune", "syne_tune"),
 }
-OURS = ("bare", "rungwise", "rungwise-full")
+OURS = ("bare", "rungwise", "rungwise-full", "rungwise-ray")
 MEASURED = """\
 - setup: imports and preparations before the tuner is called, in no other figure: ray.init with
   Ray; with Optuna and bare, starting the worker processes until all are ready. wall: from the call
@@ -78,6 +80,8 @@ DIFFERENCES = {
 - Configurations are drawn at random everywhere; Optuna's default, TPE, would be slower.
 - Syne Tune looks for reports every 0.05 s instead of every 5 s, its default. Every job imports
   Syne Tune for its Reporter, as its documentation has it; that import is most of its time.
+- rungwise-ray and Ray Tune run on the same Ray, started in the same way before the clock starts;
+  starting actors, checking nodes and starting workers in them counts.
 - Workers are kept alive by rungwise, ray-class (reuse_actors) and Optuna; ray-function and Syne
   Tune start a process for every trial or job.""",
     "fixed": """\

@@ -1,11 +1,25 @@
 """Real studies on a real Ray, with several nodes on this machine."""
 
+import importlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
 import pytest
 from extras import needs
-from ray_clusters import KeptActors, running_cluster
+from ray_clusters import KeptActors, add_node, running_cluster
 
 import rungwise as rw
-from rungwise.backends import ray_launcher
+from rungwise.backends import ray_cluster, ray_launcher
+from rungwise.backends.ray_check import check_nodes
+from rungwise.checkpoints import FolderStore
+from rungwise.core.events import JobLost, Reported
+from rungwise.errors import InvalidArgumentError, WorkerStartError
+from rungwise.storage.study_file import StudyFile
 from rungwise.testing import ProcessBackendConformance
 
 ray = needs("ray", "ray")
@@ -36,3 +50,294 @@ class TestRay(ProcessBackendConformance):
 
     def make_recipe(self, workers):
         return rw.Ray(workers, resources={"slot": 1})
+
+
+def train(config, run):
+    """Resumes from its checkpoint, and says when it does not."""
+    assert run.start in (0, run.start if run.latest else 0)
+    for epoch in run.resources():
+        time.sleep(config.get("seconds", 0))
+        with run.checkpoint(epoch) as folder:
+            (folder / "epoch").write_text(str(epoch))
+        run.report(epoch, loss=config["x"] / epoch)
+
+
+def tune(train, study=None, **changes):
+    arguments = {
+        "metric": "loss",
+        "goal": "min",
+        "max_resource": 9,
+        "trials": 6,
+        "show": "quiet",
+        "retries": 0,
+        **changes,
+    }
+    space = {"x": rw.Float(0, 1), **arguments.pop("space", {})}
+    return rw.tune(train, space, study=study, **arguments)
+
+
+def on_slots(workers, **more):
+    return rw.Ray(workers, resources={"slot": 1}, **more)
+
+
+class Notes:
+    """A display that keeps what it is given."""
+
+    def __init__(self, act=lambda snapshot: None):
+        self.notices, self.views, self.act = [], [], act
+
+    def begin(self, snapshot):
+        self.update(snapshot)
+
+    def due(self):
+        return True
+
+    def update(self, snapshot):
+        self.views.append(list(snapshot.workers))
+        self.act(snapshot)
+
+    def notice(self, text):
+        self.notices.append(text)
+
+    def end(self, snapshot, text):
+        pass
+
+
+def once(condition, act):
+    """Do something once, as soon as a snapshot fulfils a condition."""
+    done = []
+
+    def watch(snapshot):
+        if not done and condition(snapshot):
+            done.append(True)
+            act(snapshot)
+
+    return watch
+
+
+def busy(snapshot):
+    return [view for view in snapshot.workers if view.trial is not None]
+
+
+# -- what is refused before anything is trained --------------------------------------------------
+
+
+def test_gpus_that_no_node_has_are_refused(tmp_path):
+    with pytest.raises(InvalidArgumentError, match="no node of the cluster has any GPU"):
+        tune(train, tmp_path / "s.db", backend=rw.Ray(2, gpus_per_worker=1))
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_another_address_than_that_of_the_program_is_refused(tmp_path):
+    with pytest.raises(InvalidArgumentError, match="is connected to the cluster at"):
+        tune(train, tmp_path / "s.db", backend=rw.Ray(2, address="10.0.0.1:6379"))
+    with pytest.raises(InvalidArgumentError, match=r"ray\.init itself: give it there"):
+        tune(train, tmp_path / "s.db", backend=rw.Ray(2, runtime_env={"env_vars": {}}))
+
+
+def test_nodes_with_other_versions_are_refused_by_name(tmp_path, monkeypatch):
+    here = {"rungwise": "9.9", "python": "3.99.0"}
+    monkeypatch.setattr(ray_launcher, "describe_versions", lambda: here)
+    with pytest.raises(WorkerStartError, match=r"has rungwise .*the tuner has rungwise 9\.9 on"):
+        tune(train, tmp_path / "s.db", backend=on_slots(1))
+    assert rw.load(tmp_path / "s.db").trials == 0
+
+
+class Elsewhere:
+    """A store that nodes look for in another place than the tuner."""
+
+    def __init__(self, here, there):
+        self.here, self.there = FolderStore(str(here)), FolderStore(str(there))
+
+    def trial(self, place):
+        return self.here.trial(place)
+
+    def to_json(self):
+        return self.there.to_json()
+
+    def __str__(self):
+        return str(self.here)
+
+
+@pytest.mark.parametrize(
+    ("there", "rule"),
+    [
+        ("there", "does not see the checkpoints that the tuner writes"),
+        ("/proc/nothing", "cannot use the checkpoints: |does not see"),
+    ],
+)
+def test_a_node_that_cannot_see_the_checkpoints_is_refused_by_name(tmp_path, there, rule):
+    cluster = ray_cluster.Cluster(ray, ours=False)
+    (node,) = [node for node in cluster.nodes() if "slot" in node.total]
+    store = Elsewhere(tmp_path / "here", tmp_path / there)
+    share = ray_cluster.Share(resources={"slot": 1})
+    with pytest.raises(WorkerStartError, match=rule) as caught:
+        check_nodes(cluster, share, store, print)
+    assert node.name in str(caught.value)
+    assert "a disk that all nodes share" in str(caught.value)
+    assert list(store.here.places()) == []
+
+
+class Unloadable:
+    def __call__(self, config, run):
+        raise AssertionError
+
+    def __reduce__(self):
+        return (importlib.import_module, ("a_module_of_the_tuner_only",))
+
+
+def test_a_function_that_no_node_can_load_is_refused_with_the_node(tmp_path):
+    with pytest.raises(WorkerStartError, match=r"a_module_of_the_tuner_only.*, process \d+"):
+        tune(Unloadable(), tmp_path / "s.db", backend=on_slots(2))
+
+
+# -- nodes that come and go ----------------------------------------------------------------------
+
+
+def test_workers_without_a_place_are_reported_and_the_others_train(tmp_path):
+    notes = Notes()
+    slow = {"seconds": [0.2]}
+    backend = on_slots(10, start_timeout=0.2)
+    tune(train, tmp_path / "s.db", backend=backend, show=notes, space=slow, trials=16)
+    (late,) = [text for text in notes.notices if "not ready after" in text and "slot" in text][-1:]
+    assert "it waits for 1 CPU and 1 slot (" in late
+    assert max(len(busy_views) for busy_views in notes.views) == 10
+
+
+def test_a_node_that_dies_costs_no_retry_and_a_new_one_is_used(tmp_path, cluster):
+    """With "auto": as many workers as the nodes can hold, whatever they are at that time."""
+    extra = [add_node(cluster, resources={"spot": 2})]
+
+    def kill(snapshot):
+        cluster.remove_node(extra.pop(), allow_graceful=False)
+        extra.append(add_node(cluster, resources={"spot": 3}))
+
+    notes = Notes(once(lambda snapshot: len(busy(snapshot)) == 2, kill))
+    backend = rw.Ray("auto", resources={"spot": 1})
+    arguments = {"backend": backend, "show": notes, "space": {"seconds": [0.3]}, "trials": 12}
+    result = tune(train, tmp_path / "s.db", **arguments)
+    try:
+        assert result.ended
+        assert result.failures == ()
+        assert {trial.resource for trial in result.engine.trials} <= {1, 3, 9}
+        assert any("costs no retry" in text for text in notes.notices)
+        assert max(map(len, notes.views)) == 3
+    finally:
+        cluster.remove_node(extra.pop(), allow_graceful=False)
+
+
+def test_a_job_on_a_node_that_is_drained_leaves_at_its_next_report(tmp_path, monkeypatch):
+    drained = []
+    monkeypatch.setattr(ray_cluster.Cluster, "draining", lambda self: frozenset(drained))
+
+    def drain(snapshot):
+        drained.extend(node["NodeID"] for node in ray.nodes())
+
+    def heal(snapshot):
+        if any("is being drained" in text for text in notes.notices):
+            drained.clear()
+
+    first = once(lambda snapshot: snapshot.view.reports > 1, drain)
+    notes = Notes(lambda snapshot: (first(snapshot), heal(snapshot)))
+    slow = {"seconds": [0.3]}
+    more = {"scheduler": rw.FixedResource(6), "max_resource": None, "trials": 2, "space": slow}
+    result = tune(train, tmp_path / "s.db", backend=on_slots(1), show=notes, **more)
+    assert result.ended
+    assert result.failures == ()
+    with StudyFile(tmp_path / "s.db", mode="read") as file:
+        events = [event for event, _ in file.read_from()]
+    assert [type(event) for event in events].count(JobLost) == 1
+    reports = [(e.job, e.resource) for e in events if isinstance(e, Reported)]
+    assert len(reports) == len(set(reports))  # nothing was trained twice
+
+
+def test_the_autoscaler_is_asked_and_released(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(ray_cluster.Cluster, "request", lambda self, bundles: asked.append(bundles))
+    tune(train, tmp_path / "s.db", backend=on_slots(2, autoscale=True), trials=1)
+    assert asked == [[{"CPU": 1, "slot": 1}] * 2, []]
+    tune(train, tmp_path / "t.db", backend=on_slots(2), trials=1)
+    assert len(asked) == 2
+
+
+# -- studies, as anywhere ------------------------------------------------------------------------
+
+
+def test_a_study_says_where_it_trains_and_may_go_on_elsewhere(tmp_path):
+    notes = Notes()
+    stop = once(lambda snapshot: snapshot.view.reports > 3, lambda snapshot: 1 / 0)
+    study = tmp_path / "s.db"
+    with pytest.raises(ZeroDivisionError):
+        tune(train, study, backend=on_slots(2), show=Notes(lambda s: (notes.update(s), stop(s))))
+    assert rw.load(study)._options.backend == on_slots(2)
+    wheres = {view.where for views in notes.views for view in views if view.ready}
+    assert wheres
+    assert all(re.fullmatch(r".+, process \d+", where) for where in wheres)
+    result = rw.resume(study, train, backend="threads:1", show="quiet")
+    assert result.ended
+    assert rw.load(study).retrain(train, backend=on_slots(2)).resource == 9
+
+
+SCRIPT = """
+import sys, ray, time, rungwise as rw
+def train(config, run):
+    print("words of a trial")
+    for epoch in run.resources():
+        time.sleep(0.1)
+        with run.checkpoint(epoch) as folder:
+            (folder / "m").write_text(str(epoch))
+        run.report(epoch, loss=config["x"] / epoch)
+rw.tune(train, {"x": rw.Float(0, 1)}, metric="loss", goal="min", max_resource=9, trials=12,
+    study=sys.argv[1], backend=rw.Ray(2, resources={"slot": 1}, address=sys.argv[2]), show="lines")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_tuner_may_be_stopped_and_resumed(tmp_path, cluster, number):
+    study = tmp_path / "s.db"
+    script = tmp_path / "tune.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(study), cluster.address]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as tuner:
+        deadline = time.monotonic() + 120
+        while not (study.exists() and len(entries_of(study)) > 12):
+            assert time.monotonic() < deadline
+            assert tuner.poll() is None, tuner.stderr.read()
+            time.sleep(0.1)
+        os.kill(tuner.pid, number)
+        said = tuner.stderr.read().decode()
+        code = tuner.wait()
+    if number == signal.SIGKILL:
+        assert code == -9
+    else:
+        assert "are kept in" in said
+    before = entries_of(study)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    result = rw.load(study)
+    assert result.ended
+    assert result.failures == ()
+    assert entries_of(study)[: len(before)] == before
+    words = (tmp_path / "s.db.files" / "trial-00000" / "output.log").read_text()
+    assert words.startswith("words of a trial\n")
+
+
+def entries_of(study):
+    try:
+        with StudyFile(study, mode="read") as file:
+            return list(file.read_from()) if file.begun else []
+    except rw.LogUnavailableError:
+        return []
+
+
+def test_a_worker_may_take_several_nodes(tmp_path, cluster):
+    second = add_node(cluster, resources={"pair": 1})
+    third = add_node(cluster, resources={"pair": 1})
+    try:
+        backend = rw.Ray(1, resources={"pair": 1}, nodes_per_worker=2)
+        assert tune(train, tmp_path / "s.db", backend=backend, trials=2).ended
+        with pytest.raises(InvalidArgumentError, match="only 2 of the"):
+            tune(train, backend=replace(backend, nodes_per_worker=3))
+    finally:
+        for node in (second, third):
+            cluster.remove_node(node, allow_graceful=False)

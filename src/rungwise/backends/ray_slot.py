@@ -81,9 +81,9 @@ class Keeper:
                 for line in lines:
                     self._obey(json.loads(line))
         finally:
-            if self._worker is not None:
-                _kill(self._worker[1])
             with self._lock:
+                if self._worker is not None:
+                    _kill(self._worker[1])
                 self._watchdog.close()
             self._tuner.close()
 
@@ -92,13 +92,14 @@ class Keeper:
         if what == "launch":
             self._launch(number)
             return
-        worker = self._worker
-        if worker is None or worker[0] != number or worker[1].poll() is not None:
-            return  # it has ended since
-        if what == "kill":
-            _kill(worker[1])
-        elif what == "nudge":
-            worker[1].send_signal(UNWIND)
+        with self._lock:  # while it is held, the worker's process number is its own
+            worker = self._worker
+            if worker is None or worker[0] != number:
+                return  # it has ended since
+            if what == "kill":
+                _kill(worker[1])
+            elif what == "nudge":
+                os.kill(worker[1].pid, UNWIND)
 
     def _launch(self, number: int) -> None:
         # What it prints goes straight into a socket: nothing in between can lose or delay it.
@@ -113,20 +114,22 @@ class Keeper:
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,
             )
-        self._worker = (number, process)
         with self._lock:
+            self._worker = (number, process)
             self._watchdog.watch(process.pid)
         self._send("launched", number, process.pid)
         threading.Thread(target=self._await_end, args=(number, process), daemon=True).start()
 
     def _await_end(self, number: int, process: subprocess.Popen[bytes]) -> None:
-        if hasattr(os, "waitid"):
-            # Not reaped yet: as long as its number is not given back, its group can be killed.
+        if hasattr(os, "waitid"):  # not on every Unix
+            # Not reaped yet: while its number is not given back, its group can be killed by it.
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            _kill(process)
-        code = process.wait()
         with self._lock:
+            _kill(process)
+            code = process.wait()
             self._watchdog.forget(process.pid)
+            if self._worker == (number, process):
+                self._worker = None
         self._send("exited", number, describe_exit(code))
 
     def _send(self, *message: Any) -> None:
