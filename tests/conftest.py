@@ -23,6 +23,7 @@ LONGEST = (
     "test_demo.py",
     "test_docs.py",
     "test_searchers.py",
+    "backends/test_ray.py",
     "test_tuner_killed.py",
     "backends/test_conformance.py",
     "test_retraining.py",

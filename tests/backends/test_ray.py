@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
+import backend_kinds
 import pytest
 from extras import needs
 from ray_clusters import KeptActors, add_node, running_cluster
+from tuning import test_tune as shared
 
 import rungwise as rw
 from rungwise.backends import ray_cluster, ray_launcher
@@ -43,6 +46,10 @@ def cluster():
 @pytest.fixture(autouse=True)
 def _kept_actors(cluster, monkeypatch):
     monkeypatch.setattr(ray_launcher, "Actors", KeptActors)
+    monkeypatch.setitem(backend_kinds.OTHERS, "ray", on_slots)
+    backend_kinds.use("ray")
+    yield
+    backend_kinds.use("local")
 
 
 class TestRay(ProcessBackendConformance):
@@ -263,6 +270,29 @@ def test_the_autoscaler_is_asked_and_released(tmp_path, monkeypatch):
 # -- studies, as anywhere ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("scheduler", [rw.PASHA(max_resource=9), rw.Hyperband(max_resource=9)])
+def test_decisions_are_those_of_a_simulation(tmp_path, scheduler):
+    shared.test_every_scheduler_does_what_it_does_in_a_simulation(tmp_path, scheduler)
+
+
+test_the_same_call_again = shared.test_the_same_call_again_gives_the_same_result_without_training
+test_a_failed_trial_is_tried_again = shared.test_a_failed_trial_is_tried_again_from_its_checkpoint
+test_retries_count_anew = shared.test_retries_count_anew_whenever_a_trial_has_got_further
+test_repeats_count_once = shared.test_no_checkpoints_are_legal_and_repeats_count_once
+test_a_quota_evicts = shared.test_a_quota_evicts_the_least_promising_and_nothing_else_changes
+test_only_leaders_keep_checkpoints = shared.test_only_the_leaders_keep_their_checkpoints
+
+
+def test_the_example_runs(tmp_path, cluster):
+    example = Path(__file__).parents[2] / "examples" / "cluster" / "tune.py"
+    command = [sys.executable, str(example), "--address", cluster.address, "--trials", "3"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "BestTrial" in done.stdout
+
+
 def test_a_study_says_where_it_trains_and_may_go_on_elsewhere(tmp_path):
     notes = Notes()
     stop = once(lambda snapshot: snapshot.view.reports > 3, lambda snapshot: 1 / 0)
@@ -292,7 +322,7 @@ rw.tune(train, {"x": rw.Float(0, 1)}, metric="loss", goal="min", max_resource=9,
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_tuner_may_be_stopped_and_resumed(tmp_path, cluster, number):
     study = tmp_path / "s.db"
     script = tmp_path / "tune.py"
@@ -326,7 +356,7 @@ def entries_of(study):
     try:
         with StudyFile(study, mode="read") as file:
             return list(file.read_from()) if file.begun else []
-    except rw.LogUnavailableError:
+    except (rw.LogUnavailableError, rw.CorruptLogError):  # it is just being created
         return []
 
 

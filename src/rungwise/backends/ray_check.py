@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from rungwise.backends.ray_cluster import Cluster, Node, Share, module_of
 from rungwise.backends.ray_launcher import find_trouble
 from rungwise.backends.ray_slot import describe_place
-from rungwise.checkpoints import CheckpointStore, store_from_json
+from rungwise.checkpoints import CheckpointStore, FolderStore, store_from_json
 from rungwise.errors import WorkerStartError
 
 CHECK_TIME = 120.0
@@ -109,6 +110,9 @@ def _marked(store: CheckpointStore) -> Iterator[tuple[str, str]]:
         yield place, secret
     finally:
         trial.evict()
+        if isinstance(store, FolderStore):  # as it was: without a checkpoint there is no folder
+            with suppress(OSError):
+                Path(store.path).rmdir()
 
 
 def _advise(troubles: Sequence[str], store: CheckpointStore) -> str:
