@@ -45,7 +45,7 @@ class KeptActors(ray_launcher.Actors):
 
     kept: ClassVar = []
 
-    def start(self, *where):
+    def start(self, address, token, number):
         import ray  # noqa: PLC0415
 
         for slot in [slot for slot in self.kept if slot.share == self._share]:
@@ -55,12 +55,13 @@ class KeptActors(ray_launcher.Actors):
             except (ray.exceptions.RayError, ray.exceptions.GetTimeoutError):
                 ray.kill(slot.actor)
                 continue
-            served = slot.actor.serve.remote(*where)
-            return ray_launcher.RemoteSlot(where[-1], slot.actor, served)
-        return super().start(*where)
+            served = slot.actor.serve.remote(address, token, number)
+            return ray_launcher.RemoteSlot(number, slot.actor, served)
+        return super().start(address, token, number)
 
     def end(self, slot):
-        if slot.lost == "the study has ended" and slot.connection is not None:
+        ended = slot.lost == "the study has ended" and slot.connection is not None
+        if ended and slot.group is None:
             slot.share = self._share
             self.kept.append(slot)
         else:

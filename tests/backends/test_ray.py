@@ -360,14 +360,34 @@ def entries_of(study):
         return []
 
 
+def train_on_two_nodes(config, run):
+    """Another node of the same worker does half of the work."""
+    ray.init(
+        address=os.environ["RUNGWISE_RAY_ADDRESS"],
+        namespace=os.environ["RUNGWISE_RAY_NAMESPACE"],
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+    group = ray.util.get_placement_group(os.environ["RUNGWISE_PLACEMENT_GROUP"])
+    other = ray.remote(lambda: ray.get_runtime_context().get_node_id()).options(
+        num_cpus=1,
+        scheduling_strategy=ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(
+            group, placement_group_bundle_index=1
+        ),
+    )
+    bundles = ray.util.placement_group_table(group)["bundles_to_node_id"]
+    assert ray.get(other.remote()) == bundles[1] != bundles[0]
+    run.report(1, loss=config["x"])
+
+
 def test_a_worker_may_take_several_nodes(tmp_path, cluster):
-    second = add_node(cluster, resources={"pair": 1})
-    third = add_node(cluster, resources={"pair": 1})
+    added = [add_node(cluster, resources={"pair": 1}) for _ in range(2)]
     try:
         backend = rw.Ray(1, resources={"pair": 1}, nodes_per_worker=2)
-        assert tune(train, tmp_path / "s.db", backend=backend, trials=2).ended
+        more = {"scheduler": rw.FixedResource(1), "max_resource": None, "trials": 1}
+        assert tune(train_on_two_nodes, tmp_path / "s.db", backend=backend, **more).ended
         with pytest.raises(InvalidArgumentError, match="only 2 of the"):
             tune(train, backend=replace(backend, nodes_per_worker=3))
     finally:
-        for node in (second, third):
+        for node in added:
             cluster.remove_node(node, allow_graceful=False)

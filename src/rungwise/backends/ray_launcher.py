@@ -6,6 +6,7 @@ Ray places the actors and says when one is gone; everything else goes over socke
 
 from __future__ import annotations
 
+import secrets
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -147,21 +148,26 @@ class Actors:
             "max_task_retries": 0,
         }
 
-    def start(self, *where: Any) -> RemoteSlot:
+    def start(self, address: str, token: str, number: int) -> RemoteSlot:
         """An actor, which runs as soon as there is room for it.
 
         Args:
-            where: what its method ``serve`` takes; its own number is the last.
+            address: where the tuner listens.
+            token: what the actor must send.
+            number: its own; no other ever has the same.
         """
         ray, share = self._ray, self._share
-        options, group = self._options, None
+        options, group, name = self._options, None, ""
         if share.nodes > 1:
-            group = ray.util.placement_group([share.bundle] * share.nodes, strategy="STRICT_SPREAD")
+            name = f"rungwise-{secrets.token_hex(8)}"
+            bundles = [share.bundle] * share.nodes
+            group = ray.util.placement_group(bundles, strategy="STRICT_SPREAD", name=name)
             kind = module_of(ray, "util.scheduling_strategies").PlacementGroupSchedulingStrategy
             first = kind(group, placement_group_bundle_index=0)
             options = {**options, "scheduling_strategy": first}
         actor = ray.remote(Slot).options(**options).remote()
-        return RemoteSlot(where[-1], actor, actor.serve.remote(*where), group)
+        served = actor.serve.remote(address, token, number, name)
+        return RemoteSlot(number, actor, served, group)
 
     def end(self, slot: RemoteSlot) -> None:
         """End one, or do not start it any more."""

@@ -31,15 +31,24 @@ ENDING_TIME = 5.0
 class Slot:
     """The actor."""
 
-    def serve(self, address: str, token: str, number: int) -> None:
+    def serve(self, address: str, token: str, number: int, group: str = "") -> None:
         """Keep a worker whenever the tuner wants one, until it is gone.
 
         Args:
             address: where the tuner listens.
             token: what shows the tuner that this is its slot.
             number: this slot; no other ever has the same number.
+            group: the name of its placement group, if it has several nodes.
         """
-        Keeper(address, token, number).run()
+        variables = {}
+        if group:  # what training needs to start processes on the other nodes
+            context = importlib.import_module("ray").get_runtime_context()
+            variables = {
+                "RUNGWISE_RAY_ADDRESS": context.gcs_address,
+                "RUNGWISE_RAY_NAMESPACE": context.namespace,
+                "RUNGWISE_PLACEMENT_GROUP": group,
+            }
+        Keeper(address, token, number, variables).run()
 
 
 def describe_versions() -> dict[str, str]:
@@ -64,10 +73,12 @@ class Keeper:
         address: where the tuner listens.
         token: what shows the tuner that this is its slot.
         number: this slot.
+        variables: what its workers get in their environment.
     """
 
-    def __init__(self, address: str, token: str, number: int) -> None:
+    def __init__(self, address: str, token: str, number: int, variables: Mapping[str, str]) -> None:
         self._address, self._token = address, token
+        self._environment = {**os.environ, **variables, "PYTHONUNBUFFERED": "1"}
         greeting = {"slot": number, "process": describe_place()}
         self._tuner = connect(address, token, number, **greeting)
         self._watchdog = Watchdog((), (), lambda _: None, ENDING_TIME)
@@ -111,7 +122,7 @@ class Keeper:
                 stdin=subprocess.DEVNULL,
                 stdout=output.fileno(),
                 stderr=output.fileno(),
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env=self._environment,
                 start_new_session=True,
             )
         with self._lock:
