@@ -324,7 +324,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--trials", type=int, default=3000)
+    parser.add_argument("--trials", type=int, default=6000)
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="campaign-")
     begun = time.monotonic()
