@@ -5,7 +5,13 @@ import inspect
 import pytest
 
 from rungwise import display
-from rungwise.display import EventDisplay, LineDisplay, LiveDisplay, QuietDisplay
+from rungwise.display import (
+    EventDisplay,
+    LineDisplay,
+    LiveDisplay,
+    NotebookDisplay,
+    QuietDisplay,
+)
 from rungwise.testing import DisplayConformance
 
 
@@ -25,13 +31,22 @@ class TestLive(DisplayConformance):
         return LiveDisplay(timer=timer)
 
 
+class TestNotebook(DisplayConformance):
+    @pytest.fixture(autouse=True)
+    def _shell(self, shell):
+        pass
+
+    def make_display(self, timer):
+        return NotebookDisplay(timer=timer)
+
+
 class TestQuiet(DisplayConformance):
     def make_display(self, timer):
         return QuietDisplay()
 
 
 def test_every_display_has_a_row():
-    rows = {"TestLines", "TestEvents", "TestLive", "TestQuiet"}
+    rows = {"TestLines", "TestEvents", "TestLive", "TestNotebook", "TestQuiet"}
     exported = (getattr(display, name) for name in display.__all__)
     kinds = [kind for kind in exported if inspect.isclass(kind) and hasattr(kind, "begin")]
     assert len([kind for kind in kinds if kind is not display.Display]) == len(rows)

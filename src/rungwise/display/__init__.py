@@ -13,6 +13,7 @@ from rungwise.backends.base import WorkerView
 from rungwise.display.base import Display, Snapshot
 from rungwise.display.json_lines import EventDisplay
 from rungwise.display.lines import LineDisplay
+from rungwise.display.notebook import NotebookDisplay, is_notebook
 from rungwise.display.quiet import QuietDisplay
 from rungwise.registry import DISPLAYS
 
@@ -24,6 +25,7 @@ __all__ = [
     "EventDisplay",
     "LineDisplay",
     "LiveDisplay",
+    "NotebookDisplay",
     "QuietDisplay",
     "Snapshot",
     "WorkerView",
@@ -44,15 +46,19 @@ def choose(show: str, argument: str = "show") -> Display:
     """The display that a name stands for.
 
     Args:
-        show: ``"auto"`` or ``"live"``: a live view if the standard error output is a terminal
-            that can draw it, else log lines; or the name of any other display.
+        show: ``"auto"`` or ``"live"``: a live view in a notebook, or if the standard error output
+            is a terminal that can draw it, else log lines; or the name of any other display.
         argument: where the name was written, for the error.
     """
+    if show in ("auto", "live") and is_notebook():
+        return NotebookDisplay()
     if show == "auto":
         show = "live" if _can_draw() else "lines"
     kind = DISPLAYS.find(show, argument)
     if getattr(kind, "needs_terminal", False) and not _can_draw():
-        kind = LineDisplay
+        lines = LineDisplay()
+        lines.notice("the live view needs a terminal that can draw it: log lines instead")
+        return lines
     display: Display = kind()
     return display
 

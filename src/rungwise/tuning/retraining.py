@@ -56,6 +56,13 @@ class Retrained:
     seconds: float = 0.0
     checkpoint: Path | RemoteCheckpoint | None = None
 
+    def __repr__(self) -> str:
+        # Without the curve, which may have thousands of points.
+        return (
+            f"<trial {self.trial} retrained to {self.resource:g}: {self.value:g}; "
+            f"{len(self.curve)} reports in {self.seconds:.1f} s>"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""
         checkpoint = None if self.checkpoint is None else str(self.checkpoint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from heapq import nsmallest
 from pathlib import Path
@@ -21,6 +21,7 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.reading import ReadableStudy
 from rungwise.core.trials import State, Trial
 from rungwise.validation import Goal
+from rungwise.views.html import make_best, make_leaderboard
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,22 @@ class Row:
     note: str
 
 
+class Leaderboard(list[Row]):
+    """The rows of a leaderboard; a notebook shows them as a table.
+
+    Args:
+        rows: the rows.
+        metric: the name of what is measured.
+    """
+
+    def __init__(self, rows: Iterable[Row] = (), metric: str = "value") -> None:
+        super().__init__(rows)
+        self.metric = metric
+
+    def _repr_html_(self) -> str:
+        return make_leaderboard(self, self.metric)
+
+
 @dataclass(frozen=True, slots=True)
 class BestTrial:
     """The best configuration found.
@@ -67,6 +84,9 @@ class BestTrial:
     value: float
     resource: float
     checkpoint: Path | RemoteCheckpoint | None = None
+
+    def _repr_html_(self) -> str:
+        return make_best(self)
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from rungwise.core.codec import jsonable
 from rungwise.validation import Goal
-from rungwise.views.folds import BestTrial, Row, RungView
+from rungwise.views.folds import BestTrial, Leaderboard, Row, RungView
+from rungwise.views.html import make_result
 from rungwise.views.study_view import StudyView
 
 
@@ -24,6 +25,9 @@ class StudyResult:
 
     view: StudyView
     seconds: float
+
+    def _repr_html_(self) -> str:
+        return make_result(self)
 
     @property
     def metric(self) -> str:
@@ -80,7 +84,7 @@ class StudyResult:
         """[(number of reports so far, ε), …] whenever a check used ε and it had changed."""
         return self.view.epsilons
 
-    def leaderboard(self, limit: int | None = 10) -> list[Row]:
+    def leaderboard(self, limit: int | None = 10) -> Leaderboard:
         """The trials, best first.
 
         Args:

@@ -20,7 +20,8 @@ from rungwise.core.trials import Trial
 from rungwise.space import Space
 from rungwise.validation import Goal
 from rungwise.views import folds
-from rungwise.views.folds import BestTrial, Row, RungView
+from rungwise.views.folds import BestTrial, Leaderboard, RungView
+from rungwise.views.html import make_trial
 
 UNNAMED = "value"
 """The name of a metric that has no name."""
@@ -42,6 +43,9 @@ class TrialView:
 
     def __repr__(self) -> str:
         return repr(self._trial)
+
+    def _repr_html_(self) -> str:
+        return make_trial(self)
 
     @property
     def id(self) -> int:
@@ -209,13 +213,13 @@ class StudyView:
         sign = 1.0 if self.goal == "min" else -1.0
         return [(spent, at, trial, sign * loss) for spent, at, trial, loss in self._study.bests]
 
-    def leaderboard(self, limit: int | None = None) -> list[Row]:
+    def leaderboard(self, limit: int | None = None) -> Leaderboard:
         """The trials, best first.
 
         Args:
             limit: how many rows at most; all by default.
         """
-        return folds.leaderboard(self._study, limit)
+        return Leaderboard(folds.leaderboard(self._study, limit), self._metric)
 
     def trial(self, number: int) -> TrialView:
         """One trial, by its number."""
