@@ -13,6 +13,7 @@ PACKAGES: dict[str, tuple[str, str, str]] = {
     "views": ("Results", "rungwise.views", "What a study holds, for reading."),
     "run": ("Training functions", "rungwise.run", "What a training function is given."),
     "scripts": ("Scripts", "rungwise.scripts", "Programs of any language as training functions."),
+    "specification": ("Files in YAML", "rungwise.specification", "Studies and spaces in files."),
     "space": ("Search spaces", "rungwise.space", "What is searched."),
     "schedulers": ("Schedulers", "rungwise.schedulers", "Who is trained next, and how far."),
     "rankings": ("Criteria", "rungwise.rankings", "When a ranking counts as stable."),
