@@ -114,7 +114,9 @@ def simulate(key: Key, folder: str) -> tuple[Key, Run]:
     top = max(reached.values())
     winner = min((losses[row, top - 1], row) for row, until in reached.items() if until == top)[1]
     final = losses[:, -1]
-    best, median = final.min(), np.median(final[np.isfinite(final)])
+    best, median = final.min(), np.median(final)
+    if not np.isfinite(median):  # more than half have diverged
+        median = np.median(final[np.isfinite(final)])
     regret = min(float((final[winner] - best) / (median - best)), WORST)
     return key, (regret, result.resource_spent)
 

@@ -187,7 +187,7 @@ def test_without_a_word_about_it_the_scheduler_is_not_given(tmp_path):
         ("Sobol:3", searchers.Sobol(3)),
         ("grid: points = 7 , seed=2", searchers.Grid(7, 2)),
         ("kde:good=0.2", searchers.KDE(0.2)),
-        ("tpe", searchers.KDE()),
+        ("tpe:joint=1", searchers.TPE(joint=1)),
         ("KDE", searchers.KDE()),
         ("gp:20,points=200", searchers.GP(20, points=200)),
         ("optuna:tpe", searchers.OptunaSearcher("tpe")),

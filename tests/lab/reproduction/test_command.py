@@ -182,7 +182,7 @@ def test_help_explains_every_option():
         "table1",
         "rankings",
         "granularity",
-        "the extras bo and optuna",
+        "the extra optuna for some rows",
         "--nearest",
         "paper: as in the authors' code",
     ):
