@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rungwise.errors import SpaceError
 from rungwise.space import Choice, Float, Int, Space
+from rungwise.space.domains import looks_like_a_range
 from rungwise.testing.searchers import SPACES, conditional_space, mixed_space
 
 names = st.text(min_size=1, max_size=4)
@@ -26,7 +27,9 @@ def domains(draw):
         return draw(scalars)
     if kind in ("choice", "list"):
         drawn = draw(options)
-        return drawn if kind == "list" else Choice(drawn, ordered=draw(st.booleans()))
+        if kind == "list" and not looks_like_a_range(drawn):  # that would be refused
+            return drawn
+        return Choice(drawn, ordered=draw(st.booleans()))
     log = draw(st.booleans())
     if kind == "int":
         low = draw(st.integers(1 if log else -50, 50))

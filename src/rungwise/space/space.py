@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rungwise.errors import SpaceError
 from rungwise.space import codec, configspace
 from rungwise.space.domains import Choice, Domain, Float, Int, looks_like_a_range, spell_range
+from rungwise.space.foreign import translate
 from rungwise.space.parameters import Parameter, check_name, in_order
 from rungwise.space.priors import is_drawable
 from rungwise.space.rules import Rule
@@ -290,9 +291,11 @@ def _domain(name: str, written: Any) -> Domain:
             return Choice(value if isinstance(value, (list, tuple)) else [value])
         except SpaceError as error:
             raise SpaceError(f"{error.argument} of {name}", error.value, error.rule) from None
-    raise SpaceError(
-        name, written, "a parameter must be a Float, Int, Choice, list of options or constant"
-    )
+    rule = "a parameter must be a Float, Int, Choice, list of options or constant"
+    meant = translate(value)
+    if meant is not None:
+        rule += f"; what W&B writes so is rungwise.{meant!r} here"
+    raise SpaceError(name, written, rule)
 
 
 def _text(parameter: Parameter) -> str:

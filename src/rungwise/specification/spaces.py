@@ -19,6 +19,7 @@ as above, or as the list of :mod:`rungwise.space.codec`.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -27,8 +28,10 @@ from typing import Any
 from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.scalars import scalar
 from rungwise.space import Choice, Float, Int, Space
-from rungwise.space.codec import VERSION
-from rungwise.space.domains import looks_like_a_range, spell_range
+from rungwise.space.codec import VERSION, parameter_to_json
+from rungwise.space.domains import Domain, looks_like_a_range, spell_range
+from rungwise.space.foreign import translate
+from rungwise.space.parameters import Parameter
 from rungwise.space.scalars import is_scalar
 from rungwise.specification.document import Document
 from rungwise.specification.files import read
@@ -130,6 +133,10 @@ def _entry(name: str, document: Document) -> dict[str, Any]:
 
 def _typed(name: str, document: Document, more: tuple[str, ...]) -> dict[str, Any]:
     """A parameter with a type, and everything that belongs to the type."""
+    meant = translate(document.data)
+    if meant is not None:
+        rule = f"what W&B writes so is {_spell(meant)} here"
+        raise SpaceError(document.label(), document.data, rule)
     kind = document.data.get("type")
     if not isinstance(kind, str) or kind not in _KINDS:
         rule = f"it must be one of {', '.join(_KINDS)}"
@@ -149,6 +156,16 @@ def _typed(name: str, document: Document, more: tuple[str, ...]) -> dict[str, An
         else:
             entry[key] = part.data
     return _checked(name, document, entry)
+
+
+def _spell(domain: Domain) -> str:
+    """A domain as it is written in a file."""
+    entry = parameter_to_json(Parameter("x", domain))
+    del entry["name"]
+    if entry["type"] == "choice" and len(entry["options"]) != 2:
+        return json.dumps(entry["options"])
+    parts = [f"{key}: {json.dumps(value)}" for key, value in entry.items() if value is not False]
+    return f"{{{', '.join(parts)}}}".replace('"', "")
 
 
 def _checked(name: str, document: Document, entry: dict[str, Any]) -> dict[str, Any]:
