@@ -130,14 +130,12 @@ class LadderOptions:
         text="training of the first rung (r).",
         check=check_nothing,
         kind=int,
-        keyword=False,
     )
     eta: int | None = option(
         None,
         text="reduction factor (η): one trial in η is trained beyond a rung.",
         check=check_nothing,
         kind=int,
-        keyword=False,
     )
     ranking: Any = option(
         None,

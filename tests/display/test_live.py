@@ -205,3 +205,25 @@ def test_many_workers_are_summed_up():
     assert len(lines) == 19
     shown = sum(line.count("trial ") for line in lines)
     assert lines[-1].endswith(f"and {100 - shown} more")
+
+
+def test_the_best_configuration_stands_in_full_below_a_view_that_has_cut_it():
+    config = {f"hyperparameter_{number}": 0.123456789 for number in range(20)}
+    study = Study(rw.ASHA(max_resource=9), Limits(trials=1), initial=[config])
+    engine = Engine(study)
+    engine.handle(JobRequested(0.0))
+    engine.handle(Reported(0, 1, 0.5))
+    screen = console(80, 24)
+    display = LiveDisplay(screen)
+    display.notice("the goal is min")
+    assert screen.file.getvalue().startswith("the goal is min")  # above the view, where it stays
+    display.begin(snapshot_of(engine))
+    display.end(snapshot_of(engine), "The study was interrupted.")
+    last = screen.file.getvalue().splitlines()[-1]
+    assert last == f"best configuration: {config}"
+    short = console(80, 24)
+    display = LiveDisplay(short)
+    ended = next(iter(reversed(list(moments(log_of(rw.ASHA(max_resource=81)))))))
+    display.begin(ended)
+    display.end(ended, "It ended.")
+    assert "best configuration" not in short.file.getvalue()

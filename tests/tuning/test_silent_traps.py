@@ -297,6 +297,7 @@ def test_a_goal_that_is_left_out_is_taken_from_a_well_known_name():
         ("pruner", "scheduler="),
         ("points_to_evaluate", "initial="),
         ("reduction_factor", "eta="),
+        ("grace_period", "min_resource="),
         ("trails", "did you mean trials="),
     ],
 )
@@ -317,6 +318,24 @@ def test_every_name_that_is_suggested_exists_and_no_foreign_one_is_ours():
         named = ours.split(",")[1].strip() if ours.startswith("the ") else ours.partition("=")[0]
         assert named in known
         assert not set(theirs) & set(known)
+
+
+def test_the_options_of_a_ladder_may_stand_beside_the_name_of_its_scheduler():
+    for given, recipe in (
+        ({}, rw.PASHA(2, 18, 3)),
+        ({"scheduler": "asha"}, rw.ASHA(2, 18, 3)),
+        ({"scheduler": "pasha:variant=stopping"}, rw.PASHA(2, 18, 3, variant="stopping")),
+    ):
+        result, _ = tune(
+            without_checkpoints, trials=2, min_resource=2, eta=3, max_resource=18, **given
+        )
+        assert result.view.recipe == recipe
+    with pytest.raises(rw.InvalidArgumentError, match=r"eta is 4, but give it to the scheduler: "):
+        tune(without_checkpoints, scheduler=rw.ASHA(), eta=4)
+    with pytest.raises(rw.InvalidArgumentError, match=r"eta is 4, but RandomSearch has no eta"):
+        tune(without_checkpoints, scheduler="random", eta=4)
+    with pytest.raises(rw.InvalidArgumentError, match=r"eta is 1, but"):
+        tune(without_checkpoints, eta=1)
 
 
 def test_scalars_of_numpy_are_taken_wherever_pythons_are():
@@ -372,6 +391,16 @@ def test_a_trial_trained_to_the_end_is_completed(tmp_path):
     assert all((state == "completed") == (reached == 9) for state, reached in states.values())
     shown = run_here(["show", path, "--trial", str(result.best.trial)]).stdout
     assert "it is now completed: trained to the maximum" in shown
+
+
+def test_a_finished_study_says_that_there_is_nothing_to_do(tmp_path):
+    path = tmp_path / "s.db"
+    first, display = tune(without_checkpoints, study=path, trials=3)
+    assert not any("already" in text for text in display.notices)
+    again, display = tune(without_checkpoints, study=path, trials=3)
+    (said,) = (text for text in display.notices if "already" in text)
+    assert said.startswith(f"{path} had already finished: nothing to do.")
+    assert again.best == first.best
 
 
 # -- interrupts ----------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from rich.live import Live
 
 from rungwise.display.base import Snapshot
 from rungwise.display.changes import SHARE, ChangeWatch, Clock
-from rungwise.display.render import Scene, draw
-from rungwise.formatting import strip_controls
+from rungwise.display.render import Scene, draw, find_room
+from rungwise.formatting import format_config, strip_controls
 
 PERIOD = 0.25
 """The fewest seconds between two drawings."""
@@ -48,7 +48,7 @@ class LiveDisplay:
         self._watch = ChangeWatch(timer)
         self._notices: deque[str] = deque(maxlen=3)
         self._due = 0.0
-        self._lost = False
+        self._lost = self._begun = False
         # What callbacks print stands above the view, unless it goes to a file.
         prints = _is_terminal(sys.stdout)
         self._live = Live(
@@ -57,6 +57,7 @@ class LiveDisplay:
 
     def begin(self, snapshot: Snapshot) -> None:
         self._watch.begin(snapshot)
+        self._begun = True
         self._guard(self._live.start)
         self._draw(snapshot)
 
@@ -68,12 +69,23 @@ class LiveDisplay:
             self._draw(snapshot)
 
     def notice(self, text: str) -> None:
-        self._notices.append(strip_controls(text).strip())
+        clean = strip_controls(text).strip()
+        if self._begun:
+            self._notices.append(clean)
+        else:  # above the view, where it stays
+            self._guard(lambda: self._console.print(clean, markup=False))
 
     def end(self, snapshot: Snapshot, text: str) -> None:
         self._draw(snapshot, over=True)
         self._guard(self._live.stop)
         self._guard(lambda: self._console.print(f"\n{strip_controls(text)}", markup=False))
+        best = snapshot.view.best
+        if best is not None and len(format_config(best.config)) > find_room(
+            best, self._console.width
+        ):
+            config = strip_controls(repr(dict(best.config)))
+            whole = f"best configuration: {config}"
+            self._guard(lambda: self._console.print(whole, markup=False, soft_wrap=True))
 
     def _draw(self, snapshot: Snapshot, *, over: bool = False) -> None:
         if self._lost:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rungwise.display.base import Snapshot
 
 
 class QuietDisplay:
     """Shows nothing."""
+
+    shows_notices: ClassVar[bool] = False
 
     def begin(self, snapshot: Snapshot) -> None:
         """Nothing."""

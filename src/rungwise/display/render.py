@@ -215,13 +215,21 @@ def _facts(scene: Scene, width: int) -> Table:
 
 def _best(best: BestTrial, width: int) -> Text:
     """The best so far, in two lines at most however long its configuration is."""
-    value = format_value(best.value)
-    where = f" at {format_resource(best.resource)}, trial {best.trial}   "
+    value, where = format_value(best.value), _place(best)
     config = format_config(best.config)
-    room = max(16, 2 * (width - 9) - len(value + where) - 12)
+    room = find_room(best, width)
     if len(config) > room:
         config = config[: room - 1] + "…"
     return Text.assemble((value, GOOD), where, (config, LABEL))
+
+
+def find_room(best: BestTrial, width: int) -> int:
+    """How many characters of the best configuration are shown."""
+    return max(16, 2 * (width - 9) - len(format_value(best.value) + _place(best)) - 12)
+
+
+def _place(best: BestTrial) -> str:
+    return f" at {format_resource(best.resource)}, trial {best.trial}   "
 
 
 def _workers(scene: Scene, width: int, room: int) -> Table | None:

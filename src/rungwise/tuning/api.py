@@ -42,7 +42,7 @@ from rungwise.tuning.loading import WORKERS_KEY, read_options
 from rungwise.tuning.misuse import say_goal
 from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, open_or_fetch
-from rungwise.tuning.plan import build_limits, build_study
+from rungwise.tuning.plan import build_limits, build_study, give_ladder
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.summaries import keep_summary
@@ -66,6 +66,8 @@ def tune(
     preload: Sequence[str] | None = None,
     study: str | os.PathLike[str] | None = None,
     scheduler: Recipe | str | None = None,
+    min_resource: int | None = None,
+    eta: int | None = None,
     searcher: Searcher | str | None = None,
     initial: Sequence[Mapping[str, Any]] = (),
     transfer: Files = (),
@@ -117,6 +119,8 @@ def tune(
             the command line takes NAME.db in the current folder.
         scheduler: which trial is trained next and how far: a scheduler such as rungwise.ASHA(), or
             its name; PASHA with the paper's settings by default.
+        min_resource: training of the first rung (r).
+        eta: reduction factor (η): one trial in η is trained beyond a rung.
         searcher: what proposes configurations: a searcher such as rungwise.searchers.GP(), or its
             name; random sampling by default.
         initial: configurations to try first.
@@ -168,7 +172,9 @@ def tune(
     asked, open_ended = build_study(
         space,
         goal=search.goal,
-        scheduler=search.scheduler,
+        scheduler=give_ladder(
+            search.scheduler, scheduler, {"min_resource": min_resource, "eta": eta}
+        ),
         max_resource=search.max_resource,
         searcher=search.searcher,
         initial=search.initial,
@@ -282,6 +288,11 @@ def _run(
     on_report, on_end = callbacks
     keep_options(file, options, prepared, trust=trust)
     study, about = folded[0].study, file.about
+    if folded[0].ended is not None:
+        display.notice(
+            f"{shown(file.path)} had already finished: nothing to do. It goes on with larger "
+            f"limits, such as trials={len(folded[0].trials) + 16}"
+        )
     tuner = Tuner(
         file.main,
         prepared,

@@ -32,9 +32,10 @@ FOREIGN: Mapping[str, tuple[str, ...]] = {
         *("concurrency", "max_parallelism", "n_parallel"),
     ),
     "gpus_per_worker=": ("resources_per_trial", "gpus_per_trial", "gpus", "num_gpus"),
+    "min_resource=": ("grace_period", "min_t", "min_budget", "min_epochs"),
+    "eta=": ("reduction_factor", "factor"),
     'scheduler=, such as "asha" or rungwise.PASHA(min_resource=…, eta=…),': (
-        *("pruner", "min_resource", "eta", "grace_period", "reduction_factor", "min_t", "factor"),
-        *("brackets", "min_budget", "max_t_attr", "ranking"),
+        *("pruner", "brackets", "max_t_attr", "ranking", "promote", "variant"),
     ),
     "searcher=": ("sampler", "search_alg", "search", "suggester", "algo", "optimizer", "method"),
     "initial=": ("points_to_evaluate", "initial_points", "init_configs", "enqueue"),

@@ -7,7 +7,7 @@ import warnings
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.decisions import Job
 from rungwise.core.engine import Engine
-from rungwise.display import Display, QuietDisplay
+from rungwise.display import Display
 from rungwise.errors import UsageWarning
 from rungwise.option_checks import guess_goal
 from rungwise.tuning.assignments import AssignmentMaker
@@ -15,10 +15,10 @@ from rungwise.tuning.assignments import AssignmentMaker
 
 def say(display: Display, text: str, *, stacklevel: int = 2) -> None:
     """Say something important: a quiet display says nothing, so Python's warnings do."""
-    if isinstance(display, QuietDisplay):
-        warnings.warn(text, UsageWarning, stacklevel=stacklevel + 1)
-    else:
+    if getattr(display, "shows_notices", True):
         display.notice(text)
+    else:
+        warnings.warn(text, UsageWarning, stacklevel=stacklevel + 1)
 
 
 def say_goal(display: Display, metric: str, given: str | None, goal: str) -> None:

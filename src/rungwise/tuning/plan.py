@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rungwise.core.limits import Limits
@@ -57,6 +58,29 @@ def build_study(
         raise InvalidArgumentError("priors", recipe.priors, rule)
     recipe.build(trials=study.limits.trials)  # raises now if something is wrong with it
     return study, open_ended
+
+
+def give_ladder(recipe: Recipe | None, given: Any, options: Mapping[str, int | None]) -> Any:
+    """A scheduler with the options of its ladder that were given beside its name.
+
+    Args:
+        recipe: the scheduler; None for the default.
+        given: what was given for it: its name, a scheduler, or None.
+        options: ``min_resource`` and ``eta``.
+    """
+    wanted: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if not wanted:
+        return recipe
+    name, value = next(iter(wanted.items()))
+    made: Any = PASHA() if recipe is None else recipe
+    word = type(made).__name__
+    if given is not None and not isinstance(given, str):
+        rule = f"give it to the scheduler: scheduler={word}({name}={value!r}, …)"
+        raise InvalidArgumentError(name, value, rule)
+    for name, value in wanted.items():
+        if name not in made.__dataclass_fields__:
+            raise InvalidArgumentError(name, value, f"{word} has no {name}")
+    return replace(made, **wanted)
 
 
 def _with_maximum(recipe: Recipe, max_resource: int | None) -> tuple[Recipe, bool]:
