@@ -21,6 +21,7 @@ class TcpHandle:
         self.number = number
         self.socket = None
         self.leaving = None
+        self.node = ""
         self.output, theirs = os.pipe()
         os.set_blocking(self.output, False)
         self.process = subprocess.Popen(

@@ -1,6 +1,7 @@
 """The live view."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from display_stories import (
@@ -227,3 +228,14 @@ def test_the_best_configuration_stands_in_full_below_a_view_that_has_cut_it():
     display.begin(ended)
     display.end(ended, "It ended.")
     assert "best configuration" not in short.file.getvalue()
+
+
+def test_workers_of_several_machines_name_theirs():
+    engine = Engine(Study(rw.FixedResource(1), Limits(trials=1), initial=[{"x": 1}]))
+    engine.handle(JobRequested())
+    snapshot = snapshot_of(engine, workers=2)
+    first, second = snapshot.workers
+    workers = [replace(first, node="gpu-node-17"), replace(second, ready=False)]
+    text = "\n".join(drawn(replace(snapshot, workers=workers), width=120))
+    assert re.search(r"trial 0 +0 → 1   0:01   gpu-node-17\b", text)
+    assert re.search(r"\b1  starting", text)

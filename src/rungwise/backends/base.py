@@ -34,6 +34,7 @@ class WorkerView:
         until: how far the job may run.
         since: for how many seconds it has been at this job.
         ready: whether it can be given jobs.
+        node: the machine it runs on, where there may be several.
     """
 
     number: int
@@ -43,13 +44,21 @@ class WorkerView:
     until: float = 0.0
     since: float = 0.0
     ready: bool = True
+    node: str = ""
 
     @classmethod
     def busy(
-        cls, number: int, where: str, assignment: Assignment, resource: float, since: float
+        cls,
+        number: int,
+        where: str,
+        assignment: Assignment,
+        resource: float,
+        since: float,
+        node: str = "",
     ) -> WorkerView:
         """A worker that has a job."""
-        return cls(number, where, assignment.trial, resource, assignment.until, since)
+        trial, until = assignment.trial, assignment.until
+        return cls(number, where, trial, resource, until, since, node=node)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,12 +34,20 @@ class Handle(Protocol):
     Attributes:
         socket: the tuner's end of its connection; None until it has connected.
         output: a file descriptor with what it prints; None where that is not available, or not yet.
-        leaving: why its machine will soon be taken away; None as long as it stays.
     """
 
     socket: socket.socket | None
     output: int | None
-    leaving: str | None
+
+    @property
+    def leaving(self) -> str | None:
+        """Why its machine will soon be taken away; None as long as it stays."""
+        ...
+
+    @property
+    def node(self) -> str:
+        """The name of that machine, where there may be several."""
+        ...
 
     @property
     def where(self) -> str:

@@ -177,6 +177,7 @@ class ProcessHandle:
         self._socket = ours
         self.output: int | None = output
         self.leaving: str | None = None
+        self.node = ""
         self.pid = self._process.pid
         self._watchdog = watchdog
         watchdog.watch(self.pid)

@@ -93,9 +93,10 @@ class RayHandle:
         """Why its node will be taken away."""
         return self.slot.leaving
 
-    @leaving.setter
-    def leaving(self, why: str | None) -> None:
-        self.slot.leaving = why
+    @property
+    def node(self) -> str:
+        """Its node, as people call it."""
+        return self.slot.label
 
     @property
     def where(self) -> str:

@@ -75,5 +75,6 @@ class Worker:
         """What displays show of it."""
         where, since = self.handle.where, now - self.started
         if self.assignment is None:
-            return WorkerView(self.number, where, ready=self.ready)
-        return WorkerView.busy(self.number, where, self.assignment, self.resource, since)
+            return WorkerView(self.number, where, ready=self.ready, node=self.handle.node)
+        job, node = self.assignment, self.handle.node
+        return WorkerView.busy(self.number, where, job, self.resource, since, node)

@@ -42,8 +42,8 @@ BAR, MARK, LABEL, GOOD, BAD = "cyan", "yellow", "bright_black", "bold green", "r
 ROOMY, WIDE = 72, 58
 """Columns below which less is shown."""
 
-CELL = 34
-"""Columns for one worker."""
+CELL, NODE = 34, 18
+"""Columns for one worker, and for the name of its node where there are several."""
 
 Lines = list[list[Segment]]
 
@@ -237,7 +237,8 @@ def _workers(scene: Scene, width: int, room: int) -> Table | None:
     workers = sorted(scene.snapshot.workers, key=lambda worker: worker.trial is None)
     if not workers or room < 1:
         return None
-    columns = max(1, min((width - 9) // CELL, 4))
+    cell = CELL + (NODE if any(worker.node for worker in workers) else 0)
+    columns = max(1, min((width - 9) // cell, 4))
     rows = min(room, -(-len(workers) // columns))
     shown = workers[: rows * columns]
     cells = [_worker(scene.snapshot, worker) for worker in shown]
@@ -246,7 +247,7 @@ def _workers(scene: Scene, width: int, room: int) -> Table | None:
         cells[-1] = Text(f"and {rest:,} more", style=LABEL)
     grid = _labelled()
     for _ in range(columns):
-        grid.add_column(no_wrap=True, width=CELL - 2)
+        grid.add_column(no_wrap=True, width=cell - 2)
     for row in range(rows):
         first = "workers" if row == 0 else ""
         grid.add_row(first, *cells[row * columns : (row + 1) * columns])
@@ -255,8 +256,9 @@ def _workers(scene: Scene, width: int, room: int) -> Table | None:
 
 def _worker(snapshot: Snapshot, worker: WorkerView) -> Text:
     number = (f"{worker.number:>2}  ", LABEL)
+    node = (f"   {worker.node}" if worker.node else "", LABEL)
     if worker.trial is None:
-        return Text.assemble(number, ("idle", LABEL))
+        return Text.assemble(number, ("idle" if worker.ready else "starting", LABEL), node)
     level = snapshot.view.trial(worker.trial).next_level
     goal = worker.until if level is None else min(level, worker.until)
     way = format_resource(worker.resource)
@@ -265,6 +267,7 @@ def _worker(snapshot: Snapshot, worker: WorkerView) -> Text:
         number,
         f"trial {worker.trial:<5} {way}",
         (f"   {format_clock(worker.since)}", LABEL),
+        node,
         overflow="ellipsis",
     )
 
