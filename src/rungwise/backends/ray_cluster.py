@@ -141,6 +141,7 @@ class Cluster:
         """Leave the cluster, and end it if it was started for this study."""
         if self._ours:
             _joined.clear()
+            _silence(on=False)
             with keep_handlers():
                 self.ray.shutdown()
 
@@ -228,6 +229,7 @@ def join_cluster(address: str, runtime_env: Mapping[str, Any] | None) -> Cluster
             ray.shutdown()
         raise _explain(address, error) from error
     _joined[:] = [(address, runtime_env)]
+    _silence(on=True)
     return Cluster(ray, ours=True)
 
 
@@ -236,6 +238,23 @@ def _check_is_no_job(address: str) -> None:
     if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ:
         rule = "this program runs as a job of a Ray cluster: give address='auto' to use that"
         raise InvalidArgumentError("address", address, rule)
+
+
+_speaks: list[Any] = []
+
+
+def _silence(*, on: bool) -> None:
+    """Ray writes that a node has died to the standard output, in the middle of a view or of JSON.
+
+    The tuner says so itself.
+    """
+    with suppress(Exception):  # private, so it may be gone or changed
+        module: Any = importlib.import_module("ray._private.worker")
+        if on and not _speaks:
+            _speaks.append(module.print_to_stdstream)
+            module.print_to_stdstream = lambda *_, **__: None
+        elif not on and _speaks:
+            module.print_to_stdstream = _speaks.pop()
 
 
 def _check_is_same(ray: Any, address: str, runtime_env: Mapping[str, Any] | None) -> None:
