@@ -19,6 +19,7 @@ PUBLIC = [
     "CorruptLogError",
     "FixedResource",
     "Float",
+    "FunctionChangedWarning",
     "HedgedHalving",
     "Hyperband",
     "IllegalEventError",
@@ -39,6 +40,7 @@ PUBLIC = [
     "ReportEvent",
     "Retrained",
     "RetrainingError",
+    "RoundingWarning",
     "Run",
     "RungwiseError",
     "Rush",
@@ -120,10 +122,12 @@ def test_every_error_is_public_and_of_one_family():
     assert {kind.__name__ for kind in mine} <= set(rungwise.__all__)
     others = mine - {kind for kind in mine if issubclass(kind, errors.RungwiseError)}
     assert others == {
-        errors.StudyInterrupted,
-        errors.SafetyNetWarning,
-        errors.UsageWarning,
+        errors.FunctionChangedWarning,
         errors.ModelWarning,
+        errors.RoundingWarning,
+        errors.SafetyNetWarning,
+        errors.StudyInterrupted,
+        errors.UsageWarning,
     }
 
 

@@ -16,6 +16,7 @@ if _typing.TYPE_CHECKING:
     from rungwise.benchmarks import Table, power_laws
     from rungwise.errors import (
         CorruptLogError,
+        FunctionChangedWarning,
         IllegalEventError,
         InvalidArgumentError,
         LogInUseError,
@@ -27,6 +28,7 @@ if _typing.TYPE_CHECKING:
         OutageError,
         ReplayMismatchError,
         RetrainingError,
+        RoundingWarning,
         RungwiseError,
         SafetyNetWarning,
         SchemaError,
@@ -77,6 +79,7 @@ __all__ = [
     "CorruptLogError",
     "FixedResource",
     "Float",
+    "FunctionChangedWarning",
     "HedgedHalving",
     "Hyperband",
     "IllegalEventError",
@@ -97,6 +100,7 @@ __all__ = [
     "ReportEvent",
     "Retrained",
     "RetrainingError",
+    "RoundingWarning",
     "Run",
     "RungwiseError",
     "Rush",
@@ -153,6 +157,7 @@ _PLACES = {
     ),
     "rungwise.errors": (
         "CorruptLogError",
+        "FunctionChangedWarning",
         "IllegalEventError",
         "InvalidArgumentError",
         "LogInUseError",
@@ -164,6 +169,7 @@ _PLACES = {
         "OutageError",
         "ReplayMismatchError",
         "RetrainingError",
+        "RoundingWarning",
         "RungwiseError",
         "SafetyNetWarning",
         "SchemaError",

@@ -30,6 +30,8 @@
     UserWarning
     ├── SafetyNetWarning                    a study without a maximum has reached the safety net
     ├── UsageWarning                        what is allowed, but probably not meant
+    ├── FunctionChangedWarning              a study whose training function is another one now
+    ├── RoundingWarning                     a log from a machine that rounds in another way
     └── ModelWarning                        a model could not be fitted; a proposal is random
 
 Every message gives the value, the rule and the place; the exception has them as attributes.
@@ -378,6 +380,14 @@ class SafetyNetWarning(UserWarning):
 
 class UsageWarning(UserWarning):
     """Something that is allowed, but probably not meant; the message says what to do about it."""
+
+
+class FunctionChangedWarning(UserWarning):
+    """The training function of a study is not the one that it was begun with."""
+
+
+class RoundingWarning(UserWarning):
+    """This machine would have proposed configurations that differ in their last bits."""
 
 
 class ModelWarning(UserWarning):

@@ -35,7 +35,7 @@ class Option:
         text: what it means, in plain English, for every place that lists options.
         flag_text: what the help of the command line says instead of it, where that differs.
         check: ``check(name, value)``, see above.
-        kind: how the command line reads it: ``int``, ``float`` or ``str``.
+        kind: how the command line reads it: ``int``, ``float`` or ``str``; ``bool`` for a switch.
         words: what it may be instead of a number, or all it may be if ``kind`` is ``str``.
         metavar: what the command line shows for the value; by its kind if None.
         repeatable: whether the flag may come several times, for a list.
@@ -184,6 +184,13 @@ def make_word_check(*words: str) -> Check:
         return one_of(name, value, words)
 
     return check
+
+
+def check_switch(name: str, value: Any) -> bool:
+    """True or False; NumPy's too."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise InvalidArgumentError(name, value, "it must be True or False")
 
 
 def check_modules(name: str, value: Any) -> tuple[str, ...]:

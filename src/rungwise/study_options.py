@@ -37,6 +37,7 @@ from rungwise.options import (
     check_number,
     check_options,
     check_positive,
+    check_switch,
     list_options,
     make_count_check,
     make_word_check,
@@ -293,6 +294,13 @@ class RunOptions:
         check=make_count_check(0, "all"),
         kind=int,
         words=("all",),
+    )
+    keep_best: bool = option(
+        False,
+        text="whether every trial keeps the checkpoint of its best report too, besides its last "
+        "one.",
+        check=check_switch,
+        kind=bool,
     )
     durability: Durability = option(
         "normal",

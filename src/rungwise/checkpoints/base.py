@@ -105,7 +105,13 @@ class TrialCheckpoints(Protocol):
 
     # -- the tuner only ------------------------------------------------------------------------
 
-    def prune(self, *, reported: float, newest: tuple[int, int] | None = None) -> None:
+    def prune(
+        self,
+        *,
+        reported: float,
+        newest: tuple[int, int] | None = None,
+        best: float | None = None,
+    ) -> None:
         """Keep the last checkpoint up to the resource reported, and the one written last.
 
         Args:
@@ -113,6 +119,7 @@ class TrialCheckpoints(Protocol):
             newest: the job and the number of the last checkpoint that the caller knows: later
                 ones are kept as well, since they may be reported at any time. None if no job is
                 writing.
+            best: where the best value was reported, if the last checkpoint up to there is kept too.
         """
         ...
 
@@ -185,7 +192,10 @@ def parse_name(name: str, path: Path) -> Checkpoint | None:
 
 
 def find_superseded(
-    found: list[Checkpoint], reported: float, newest: tuple[int, int] | None
+    found: list[Checkpoint],
+    reported: float,
+    newest: tuple[int, int] | None,
+    best: float | None = None,
 ) -> list[Checkpoint]:
     """Which checkpoints of a trial are not needed any more, see :meth:`TrialCheckpoints.prune`.
 
@@ -193,8 +203,11 @@ def find_superseded(
         found: all that are committed, the earliest first.
         reported: how far the trial has reported.
         newest: the job and the number of the last checkpoint that the tuner knows.
+        best: where the best value was reported, if the checkpoint there is kept too.
     """
     needed = [each for each in found if each.resource <= reported][-1:]
+    if best is not None:
+        needed += [each for each in found if each.resource <= best][-1:]
     written = sorted(found, key=lambda each: (each.job, each.number))
     # Not the furthest: that may be of a job that died before it reported that resource.
     recent = written[-1:]

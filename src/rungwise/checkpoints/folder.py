@@ -178,9 +178,15 @@ class TrialFolder:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    def prune(self, *, reported: float, newest: tuple[int, int] | None = None) -> None:
+    def prune(
+        self,
+        *,
+        reported: float,
+        newest: tuple[int, int] | None = None,
+        best: float | None = None,
+    ) -> None:
         """Keep the last checkpoint up to the resource reported, and the one written last."""
-        for each in find_superseded(self.committed(), reported, newest):
+        for each in find_superseded(self.committed(), reported, newest, best):
             discard(each.path)
 
     def sweep(self, *, up_to: float = math.inf) -> None:

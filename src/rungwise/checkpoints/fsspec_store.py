@@ -251,10 +251,16 @@ class TrialObjects:
 
     # -- removing ------------------------------------------------------------------------------
 
-    def prune(self, *, reported: float, newest: tuple[int, int] | None = None) -> None:
+    def prune(
+        self,
+        *,
+        reported: float,
+        newest: tuple[int, int] | None = None,
+        best: float | None = None,
+    ) -> None:
         """Keep the last checkpoint up to the resource reported, and the one written last."""
         objects = _list_objects(self.address)
-        for each in find_superseded(_find_committed(objects), reported, newest):
+        for each in find_superseded(_find_committed(objects), reported, newest, best):
             self._remove(str(each.path), objects)
 
     def sweep(self, *, up_to: float = math.inf) -> None:

@@ -58,9 +58,10 @@ def with_options(options: Iterable[Option]) -> Callable[[Command], Command]:
 def _annotate(each: Option) -> Any:
     kind: Any = str if each.words else each.kind
     metavar = each.metavar or ("NAME" if each.family else None)
-    declared: Any = typer.Option(
-        each.flag_name, help=describe(each), metavar=metavar, show_default=False
-    )
+    flag = each.flag_name
+    if kind is bool:
+        flag += f"/--no-{flag[2:]}"
+    declared: Any = typer.Option(flag, help=describe(each), metavar=metavar, show_default=False)
     return Annotated[list[kind] | None if each.repeatable else kind | None, declared]
 
 
@@ -72,6 +73,6 @@ def describe(each: Option) -> str:
         parts.append(f"Names: {', '.join(names)}.")
     if each.repeatable:
         parts.append("May be repeated.")
-    if not each.required and each.default not in (None, ()):
+    if not each.required and each.default not in (None, ()) and each.default is not False:
         parts.append(f"Default: {each.default}.")
     return " ".join(parts)

@@ -69,7 +69,7 @@ def retrain(
     if train is not None:
         trainable = load_trainable(train)
     else:
-        trainable = function_reference.find(about.train, str(study))
+        trainable = function_reference.find(about, study.resolve())
     until = result.find_retraining_goal(resource)
     with interruptible(), progress("retraining") as advance:
         found = result.retrain(

@@ -34,7 +34,13 @@ def print_summary(console: Console, result: TuningResult, *, why: bool = True) -
         for name, value in best.config.items():
             console.print(f"  {line(name)} = {line(repr(value))}", soft_wrap=True)
         if best.checkpoint is not None:
-            console.print(f"  checkpoint: {line(str(best.checkpoint))}", soft_wrap=True)
+            held = ""
+            if best.checkpoint_resource is not None:
+                held = f" (of resource {best.checkpoint_resource:g}"
+                if best.checkpoint_resource != best.resource:
+                    held += f", not of {best.resource:g}; --keep-best would have kept that one too"
+                held += ")"
+            console.print(f"  checkpoint{held}: {line(str(best.checkpoint))}", soft_wrap=True)
     if why:
         console.print(line(result.why))
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""

@@ -6,7 +6,9 @@ decision that would be different now.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from rungwise.core.decisions import Decision, StartJob
 from rungwise.core.engine import Config, Engine
@@ -17,7 +19,11 @@ from rungwise.errors import IllegalEventError, ReplayMismatchError
 
 
 def replay(
-    study: Study, log: Iterable[tuple[Event, Decision]], *, propose: bool | None = None
+    study: Study,
+    log: Iterable[tuple[Event, Decision]],
+    *,
+    propose: bool | None = None,
+    on_rounded: Callable[[int], None] = lambda _: None,
 ) -> Engine:
     """The engine as it was after the last entry of a log.
 
@@ -27,6 +33,8 @@ def replay(
         propose: ask the searcher again and compare what it proposes; otherwise configurations
             are taken from the log as they are. By default a searcher is not asked again if it is
             slow or not ``repeatable``.
+        on_rounded: called with the number of every trial whose configuration this machine would
+            have proposed with other last bits. The log's is what happened, and is taken.
 
     Raises:
         ReplayMismatchError: an entry whose decision would be different now.
@@ -38,8 +46,16 @@ def replay(
         engine.proposals.drawn(number, recorded)
         return recorded
 
-    if not (is_repeatable(study.searcher) if propose is None else propose):
-        engine.proposer = take_recorded
+    def propose_again(number: int) -> Config | None:
+        config = engine.proposals.propose(number)
+        if config != recorded and differ_by_rounding(config, recorded):
+            on_rounded(number)
+            config = recorded
+        engine.proposals.drawn(number, config)
+        return config
+
+    again_asked = is_repeatable(study.searcher) if propose is None else propose
+    engine.proposer = propose_again if again_asked else take_recorded
     for index, (event, decision) in enumerate(log):
         recorded = decision.job.config if isinstance(decision, StartJob) else None
         try:
@@ -51,6 +67,23 @@ def replay(
     # From here on configurations come from the study's own searcher.
     engine.proposer = engine.proposals
     return engine
+
+
+ULPS = 4
+"""How many units in the last place a float may differ by on a machine with other mathematics."""
+
+
+def differ_by_rounding(one: Config | None, other: Config | None) -> bool:
+    """Whether two configurations are the same but for the last bits of floats."""
+    if one is None or other is None or one.keys() != other.keys():
+        return False
+    return all(_nearly_equal(one[name], other[name]) for name in one)
+
+
+def _nearly_equal(one: Any, other: Any) -> bool:
+    if type(one) is not float or type(other) is not float:
+        return type(one) is type(other) and bool(one == other)
+    return abs(one - other) <= ULPS * max(math.ulp(one), math.ulp(other))
 
 
 def lost_jobs(engine: Engine, *, at: float = 0.0) -> list[JobLost]:

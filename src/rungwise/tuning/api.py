@@ -86,6 +86,7 @@ def tune(
     mirror: str | os.PathLike[str] | None = None,
     mirror_every: float = 60.0,
     keep: int | Literal["all"] = 3,
+    keep_best: bool = False,
     durability: Durability = "normal",
     grace: float = 5.0,
     on_report: Callable[[ReportEvent], None] | None = None,
@@ -150,6 +151,8 @@ def tune(
         mirror_every: seconds between two copies; what is reported after the last one is trained
             again when the study is resumed from it.
         keep: number of best trials that keep their checkpoints after the study, or "all".
+        keep_best: whether every trial keeps the checkpoint of its best report too, besides its last
+            one.
         durability: "normal": reports survive the crash of any process; "full": also a power
             failure.
         grace: seconds that a job has to end when it is asked to; then its process is killed.
@@ -198,6 +201,7 @@ def tune(
         say_goal(display, metric, goal, asked.goal)
         callbacks = (on_report, on_end)
         kept = study is not None
+        function_reference.note_function(file, train, folded[0])
         result = _run(file, folded, prepared, options, display, callbacks, kept=kept)
     if study is None:
         weakref.finalize(result, shutil.rmtree, path.parent, ignore_errors=True)
@@ -264,12 +268,13 @@ def resume(
         if held.space is not None:
             check_searcher(held.searcher, held.space)
         if train is None:
-            train = function_reference.find(about.train, str(study))
+            train = function_reference.find(about, file.path)
         prepared = chosen.backend.prepare(train)
         check_places(chosen, prepared)
         folded = fold_for_resuming(file.main, extend_by(more, shown(file.path)))
         if "max_resource" in more and about.open_ended:
             file.change_about(replace(about, open_ended=False))
+        function_reference.note_function(file, train, folded[0])
         callbacks = (on_report, on_end)
         return _run(file, folded, prepared, chosen, display, callbacks, trust=trust)
 

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from heapq import nsmallest
+from typing import Any
 
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.trials import State, Trial
@@ -39,11 +40,18 @@ class Pruner:
 
     def __init__(self, store: CheckpointStore) -> None:
         self._store = store
-        self._wanted: dict[str, tuple[float, tuple[int, int] | None]] = {}
+        self._wanted: dict[str, dict[str, Any]] = {}
         self._asked: queue.SimpleQueue[tuple[str, int | None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def prune(self, place: str, *, reported: float, newest: tuple[int, int] | None = None) -> None:
+    def prune(
+        self,
+        place: str,
+        *,
+        reported: float,
+        newest: tuple[int, int] | None = None,
+        best: float | None = None,
+    ) -> None:
         """A report as far as this was taken in: earlier checkpoints are not needed any more.
 
         Args:
@@ -51,8 +59,10 @@ class Pruner:
             reported: how far it has reported.
             newest: the job and the number of its newest checkpoint that is known; by the time
                 that the thread gets to it there may be newer ones, which it must not touch.
+            best: where its best value was reported, if the checkpoint there is kept as well.
         """
-        self._wanted[place] = (reported, newest)
+        wanted: dict[str, Any] = {"reported": reported, "newest": newest}
+        self._wanted[place] = wanted if best is None else {**wanted, "best": best}
         self._ask(place, None)
 
     def sweep(self, place: str, *, up_to: int) -> None:
@@ -82,7 +92,7 @@ class Pruner:
                 if up_to is not None:
                     checkpoints.sweep(up_to=up_to)
                 elif (wanted := self._wanted.pop(place, None)) is not None:
-                    checkpoints.prune(reported=wanted[0], newest=wanted[1])
+                    checkpoints.prune(**wanted)
 
 
 class CheckpointRetention:
@@ -94,6 +104,7 @@ class CheckpointRetention:
         quota: how many bytes checkpoints may take in all; None for no limit.
         notice: called with what was evicted.
         keep: how many leaders lose theirs only after all others have.
+        keep_best: whether a trial keeps the checkpoint of its best report besides its last one.
         place: where a trial keeps its checkpoints.
         jobs: how many jobs the study has had; what later ones have written is removed. A study that
             is resumed from an older copy of its file gives their numbers to other jobs.
@@ -110,6 +121,7 @@ class CheckpointRetention:
         quota: int | None,
         notice: Callable[[str], None],
         keep: int = 0,
+        keep_best: bool = False,
         place: Callable[[int], str] = trial_place,
         jobs: int | None = None,
     ) -> None:
@@ -118,6 +130,8 @@ class CheckpointRetention:
         self._quota = quota
         self._notice = notice
         self._keep = keep
+        self._keep_best = keep_best
+        self._held: dict[int, dict[float, int]] = {}  # with keep_best: trial → resource → bytes
         self._place = place
         self._jobs = jobs
         self._pruner = Pruner(store)
@@ -145,12 +159,12 @@ class CheckpointRetention:
             if self._jobs is not None:
                 checkpoints.evict(since=self._jobs)
             checkpoints.sweep()
-            checkpoints.prune(reported=trial.resource)
+            checkpoints.prune(reported=trial.resource, **self._best_of(trial.id))
         size = checkpoints.size()
         if size:
             self._count(trial.id, size)
 
-    def saved(self, trial: int, job: int, size: int) -> None:
+    def saved(self, trial: int, job: int, size: int, resource: float = 0) -> None:
         """A job has written a new checkpoint of its trial, which replaces the one before."""
         self._unpruned.add(trial)
         writer, number = self._newest.get(trial, (job, -1))
@@ -158,10 +172,27 @@ class CheckpointRetention:
         # Now, and again after its report: a trial may save often between two reports, or report
         # first and then pause.
         self._prune(trial, self._trials[trial].resource)
-        self._count(trial, size)
+        self._count(trial, self._add(trial, resource, size) if self._keep_best else size)
 
     def _prune(self, trial: int, reported: float) -> None:
-        self._pruner.prune(self._place(trial), reported=reported, newest=self._newest[trial])
+        newest, best = self._newest[trial], self._best_of(trial)
+        self._pruner.prune(self._place(trial), reported=reported, newest=newest, **best)
+
+    def _best_of(self, trial: int) -> dict[str, Any]:
+        """Where the best value of a trial was reported, if the checkpoint there is kept."""
+        held = self._trials[trial]
+        least = min(held.losses, default=math.inf)
+        if not self._keep_best or least == math.inf:
+            return {}
+        return {"best": held.resources[held.losses.index(least)]}
+
+    def _add(self, trial: int, resource: float, size: int) -> int:
+        """Note a new checkpoint; what it takes together with the one of the best report."""
+        held = {**self._held.get(trial, {}), resource: size}
+        best = float(self._best_of(trial).get("best", 0))
+        before = max((each for each in held if each <= best), default=resource)
+        self._held[trial] = kept = {each: held[each] for each in (before, resource)}
+        return sum(kept.values())
 
     def reported(self, trial: int, resource: float) -> None:
         """A report was taken in."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 
 from rungwise.core.engine import Engine
 from rungwise.core.events import StudyExtended
 from rungwise.core.replay import lost_jobs, replay
-from rungwise.errors import ReplayMismatchError
+from rungwise.errors import ReplayMismatchError, RoundingWarning
 from rungwise.storage.base import Entry
-from rungwise.storage.study_file import StudyFile, StudyPart
+from rungwise.storage.study_file import StudyFile, StudyPart, shown
 
 
 def fold(
@@ -35,11 +36,20 @@ def fold(
                 on_entry(entry)
             yield entry
 
+    rounded: list[int] = []
     try:
-        return replay(part.study, entries(), propose=propose), clock
+        engine = replay(part.study, entries(), propose=propose, on_rounded=rounded.append)
     except ReplayMismatchError as error:
         error.args = (f"{part.file.path}: {error}",)  # replay() knows of no files
         raise
+    if rounded:
+        text = (
+            f"{shown(part.file.path)} was written on a machine that rounds in another way: this "
+            f"one would have proposed {len(rounded)} of its {len(engine.trials)} configurations "
+            f"with other last digits. Those in the file are what happened, and are kept."
+        )
+        warnings.warn(text, RoundingWarning, stacklevel=2)
+    return engine, clock
 
 
 def fold_for_resuming(

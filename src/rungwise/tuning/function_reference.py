@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import inspect
-from collections.abc import Mapping
-from dataclasses import asdict
+import os
+import shlex
+import sys
+import textwrap
+import warnings
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from rungwise.backends.shipping import is_importable
-from rungwise.errors import InvalidArgumentError
+from rungwise.core.engine import Engine
+from rungwise.errors import FunctionChangedWarning, InvalidArgumentError
 from rungwise.scripts import Script
+from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.tuning.kept_options import change_about
 
 
 def reference(train: Any) -> dict[str, Any] | None:
@@ -36,13 +45,98 @@ def reference(train: Any) -> dict[str, Any] | None:
     return {"function": f"{Path(file).resolve()}:{name}"}
 
 
-def find(described: Mapping[str, Any] | None, study: str) -> Any:
-    """The training function that :func:`reference` described."""
+NOTED = "function"
+"""The key, among the options of a study file, of what is noted about its training function."""
+
+
+def note(train: Any, study: Path) -> dict[str, Any]:
+    """What a study file notes about its function, to find it when both are moved, and know it.
+
+    Args:
+        train: the training function or script.
+        study: the study file.
+    """
+    described = reference(train) or {}
+    parts = described.get("command") or [described.get("function", "").rpartition(":")[0]]
+    beside = {
+        str(number): os.path.relpath(part, study.parent)
+        for number, part in enumerate(parts)
+        if part != sys.executable and Path(part).is_absolute() and Path(part).is_file()
+    }
+    return {"beside": beside, "fingerprint": compute_fingerprint(train)}
+
+
+def compute_fingerprint(train: Any) -> str | None:
+    """What changes when the code of a function or a script does; None if the code is not known.
+
+    Comments and layout do not count; neither does what the function calls.
+    """
+    try:
+        if isinstance(train, Script):
+            files = [Path(part) for part in train.command if part != sys.executable]
+            text = b"".join(file.read_bytes() for file in files if file.is_file())
+        else:
+            source = textwrap.dedent(inspect.getsource(train))
+            text = ast.unparse(ast.parse(source)).encode()
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None
+    return hashlib.sha256(text).hexdigest()[:16] if text else None
+
+
+def has_changed(about: About, train: Any) -> bool:
+    """Whether a study was begun with other code, as far as that is known."""
+    before = about.options.get(NOTED, {}).get("fingerprint")
+    after = compute_fingerprint(train)
+    return before is not None and after is not None and before != after
+
+
+def note_function(file: StudyFile, train: Any, engine: Engine) -> None:
+    """Say that the training function is another one; note the present one if it will train."""
+    about, name = file.about, shown(file.path)
+    changed = has_changed(about, train)
+    if changed and engine.ended is not None:
+        text = (
+            f"{name} has ended, and its training function has changed since: nothing was trained "
+            f"with the new one. For a new study take another name, or delete this one: rungwise "
+            f"delete {name}. Larger limits would extend it, with results of both functions in it."
+        )
+        warnings.warn(text, FunctionChangedWarning, stacklevel=4)
+        return
+    if changed and engine.reports:
+        text = (
+            f"the training function has changed since {name} was begun: what is trained from now "
+            f"on is compared with what the earlier one reported"
+        )
+        warnings.warn(text, FunctionChangedWarning, stacklevel=4)
+    noted = note(train, file.path)
+    if noted != about.options.get(NOTED) and engine.ended is None:
+        options = {**about.options, NOTED: noted}
+        described = reference(train)
+        change_about(file, replace(about, options=options, train=described or about.train))
+
+
+def find(about: About, study: Path) -> Any:
+    """The training function of a study.
+
+    A script that stands where it stood relative to the study file is taken first: both may have
+    been moved, or copied to another machine.
+    """
     from rungwise.specification import load_function  # noqa: PLC0415 - seldom needed
 
+    described, beside = about.train, about.options.get(NOTED, {}).get("beside", {})
+    name = shlex.quote(shown(study))
+    way = f"rungwise resume {name} --train FILE.py:FUNCTION, or rungwise.resume({name!r}, train)"
     if described is None:
-        rule = f"{study} does not record where its training function is: pass the function"
+        rule = f"{shown(study)} does not record where its training function is: give it with {way}"
         raise InvalidArgumentError("train", None, rule)
+    moved = {int(number): study.parent / place for number, place in beside.items()}
+    there = {number: str(path.resolve()) for number, path in moved.items() if path.is_file()}
     if "command" in described:
-        return Script(**{**described, "command": tuple(described["command"])})
-    return load_function(described["function"])
+        command = [there.get(number, part) for number, part in enumerate(described["command"])]
+        return Script(**{**described, "command": tuple(command)})
+    place, _, function = described["function"].rpartition(":")
+    try:
+        return load_function(f"{there.get(0, place)}:{function}")
+    except InvalidArgumentError as error:
+        rule = f"{error.rule}. If it was moved, give it with {way}"
+        raise InvalidArgumentError("train", error.value, rule) from error

@@ -6,10 +6,18 @@ import json
 from dataclasses import replace
 
 from rungwise.backends.base import PreparedBackend
-from rungwise.storage.study_file import StudyFile
+from rungwise.storage.study_file import About, StudyFile
 from rungwise.study_options import RunOptions
 from rungwise.tuning.loading import WORKERS_KEY
 from rungwise.tuning.trust import is_trusted, sign
+
+
+def change_about(file: StudyFile, about: About) -> None:
+    """Change what a file says of its study; a file that this user has made stays one."""
+    trusted = is_trusted(file.about, file.path)
+    options = json.loads(json.dumps(dict(about.options)))
+    signature = sign(about.train, options) if trusted else ""
+    file.change_about(replace(about, options=options, signature=signature))
 
 
 def keep_options(

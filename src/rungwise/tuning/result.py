@@ -13,6 +13,7 @@ from typing import Any
 from rungwise import counterfactual
 from rungwise.backends.shipping import check_function
 from rungwise.checkpoints import CheckpointStore
+from rungwise.checkpoints.base import RemoteCheckpoint, parse_name
 from rungwise.core.codec import jsonable
 from rungwise.core.engine import Engine
 from rungwise.core.failures import Failure
@@ -91,7 +92,10 @@ class TuningResult(StudyResult):
             raise self._nothing_found()
         furthest = self.view.trial(found.trial).resource
         checkpoints = self._store.trial(trial_place(found.trial))
-        return replace(found, checkpoint=checkpoints.locate(at_most=furthest))
+        place = checkpoints.locate(at_most=found.resource)
+        if _read_resource(place) != found.resource:  # that of the best value was not kept
+            place = checkpoints.locate(at_most=furthest)
+        return replace(found, checkpoint=place, checkpoint_resource=_read_resource(place))
 
     @property
     def why(self) -> str:
@@ -232,3 +236,9 @@ class TuningResult(StudyResult):
             return maximum
         ceiling = self.view.ceiling
         return math.ceil(self.max_resource if ceiling is None else ceiling)
+
+
+def _read_resource(place: Path | RemoteCheckpoint | None) -> float | None:
+    """How far a checkpoint was trained, by its name; None where there is none, or no name."""
+    found = None if place is None else parse_name(str(place).rpartition("/")[2], Path())
+    return None if found is None else found.resource

@@ -142,6 +142,7 @@ class Tuner:
             quota=None if quota is None else parse_bytes("checkpoint_quota", quota),
             notice=self._notice,
             keep=self._options.keep if self._options.keep != "all" else 0,
+            keep_best=self._options.keep_best,
             place=self._assignments.place,
             jobs=len(self.engine.jobs),
         )
@@ -292,7 +293,7 @@ class Tuner:
         if isinstance(message, messages.Printed):
             self._outputs.write(trial, message.data)
         elif isinstance(message, messages.Saved):
-            self._retention.saved(trial, message.job, message.size)
+            self._retention.saved(trial, message.job, message.size, message.resource)
         elif isinstance(message, messages.Notice):
             self._notice(message.text)
         elif isinstance(message, messages.Crashed):

@@ -76,7 +76,9 @@ class BestTrial:
         config: the configuration.
         value: its best value.
         resource: where that value was reported.
-        checkpoint: the folder of its last checkpoint, if that was kept.
+        checkpoint: the folder of a checkpoint, if one was kept: that of the best value if it is
+            there, otherwise the last one.
+        checkpoint_resource: how far that checkpoint was trained.
     """
 
     trial: int
@@ -84,6 +86,7 @@ class BestTrial:
     value: float
     resource: float
     checkpoint: Path | RemoteCheckpoint | None = None
+    checkpoint_resource: float | None = None
 
     def _repr_html_(self) -> str:
         return make_best(self)
