@@ -118,7 +118,8 @@ class Driver:
             self._take_in(message, now, answers)
         if grown or self._held:
             self._fill()
-        self._settle(now, stalled=not said and self._free > 0 and not self._held)
+        if self._policy.unsettled:
+            self._settle(now, stalled=not said and self._free > 0 and not self._held)
         if now >= self._time_is_up and self._engine.ended is None:
             # No trial reports: a request makes the engine check the time.
             self._handle(JobRequested(now))

@@ -283,7 +283,7 @@ class Policy:
             self._lost_workers.pop(work.job.trial, None)
         work.reports += 1
         if self._watch.doubtful:
-            self._due += self._watch.reported(message.job, work.reports)
+            self._note_health(self._watch.reported(message.job, work.reports))
         again, self._again = self._again, 0.0
         return Reported(
             message.job, message.resource, message.value, now, 0.0, message.metrics, again
@@ -304,7 +304,7 @@ class Policy:
         if not work.settled and (work.recalled or work.leaving is not None):
             self._watch.left(message.job)
             return JobLost(message.job, now)
-        self._due += self._watch.ended(message.job)
+        self._note_health(self._watch.ended(message.job))
         return JobEnded(message.job, now)
 
     def _crashed(self, message: messages.Crashed, now: float) -> Fact | None:
@@ -372,6 +372,10 @@ class Policy:
         if row >= IN_A_ROW:
             self._declare(f"{row} different trials failed in a row, the last with {reason}")
 
+    def _note_health(self, judged: list[int]) -> None:
+        """These failures are known to be the trials' own."""
+        self._due += [job for job in judged if job in self._held]
+
     def _declare(self, cause: str) -> None:
         if self.outage is None and not self._recalled:
             self.outage = Outage(cause, set())
@@ -412,8 +416,6 @@ class Policy:
             stalled: whether nothing runs and nothing can be started until they are settled.
         """
         due, self._due = self._due, []
-        if not self._held:
-            return []
         if stalled and not self._recalled:
             if self._watch.is_outage_at_the_end(self._spared_before):
                 reason = next(reversed(self._held.values())).reason
@@ -426,6 +428,11 @@ class Policy:
             return [self._spare(failure, now) for failure in held.values()]
         found = (self._held.pop(job, None) for job in due)
         return [self._judge_failure(failure, now) for failure in found if failure is not None]
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether :meth:`settle` has anything to do."""
+        return bool(self._held) or self.outage is not None
 
     @property
     def waits(self) -> bool:

@@ -1,5 +1,6 @@
 """Ctrl-C once: finish gracefully; twice: now. SIGTERM is like the first."""
 
+import os
 import signal
 import time
 
@@ -7,6 +8,7 @@ import pytest
 from faults.scenarios import eventually
 
 from rungwise.core.events import Reported
+from rungwise.tuning.interrupts import graceful
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -61,3 +63,20 @@ def test_at_the_start(scene):
         (scene.folder / "notices").unlink()
     scene.finish("steady", workers=2, trials=60)
     scene.assert_sound()
+
+
+def test_a_third_interrupt_does_not_cut_the_cleaning_short():
+    """The second has begun it; it takes a moment, and what it leaves would stay for good."""
+    firsts, cleaned = [], []
+
+    def work():
+        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            cleaned.append(True)
+
+    with pytest.raises(KeyboardInterrupt), graceful(lambda: firsts.append(True)):
+        work()
+    assert firsts == cleaned == [True]
