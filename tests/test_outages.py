@@ -83,7 +83,7 @@ def test_only_what_was_started_later_and_got_further_is_a_sign_of_health():
     watch.started(2, trial=2)
     assert watch.reported(2, 1) == []  # so far had the other one come, too
     assert watch.reported(2, 2) == [0]
-    assert not watch.doubtful
+    assert not watch.pending
 
 
 # -- whole studies -----------------------------------------------------------------------------

@@ -137,6 +137,7 @@ class Policy:
     Attributes:
         watches_time: whether there are timeouts, so that :meth:`overdue` has anything to check.
         outage: set once the surroundings are held to have failed: the study is to stop.
+        unsettled: whether :meth:`settle` has anything to do.
     """
 
     def __init__(
@@ -169,6 +170,7 @@ class Policy:
         self._held: dict[int, Failure] = {}  # by job, until it is known whose fault they are
         self._due: list[int] = []  # of these, those that are the trials' own
         self.outage: Outage | None = None
+        self.unsettled = False
         self._recalled = False
         self._last: float | None = None
         self._clock = 0.0  # of timeouts: it does not count the time that the tuner was stopped
@@ -282,7 +284,7 @@ class Policy:
             self._attempts.pop(work.job.trial, None)
             self._lost_workers.pop(work.job.trial, None)
         work.reports += 1
-        if self._watch.doubtful:
+        if self._watch.pending:
             self._note_health(self._watch.reported(message.job, work.reports))
         again, self._again = self._again, 0.0
         return Reported(
@@ -378,7 +380,7 @@ class Policy:
 
     def _declare(self, cause: str) -> None:
         if self.outage is None and not self._recalled:
-            self.outage = Outage(cause, set())
+            self.outage, self.unsettled = Outage(cause, set()), True
             self.recall()
 
     def _judge_or_hold(self, failure: Failure, now: float, *, recognised: bool) -> Fact | None:
@@ -391,7 +393,7 @@ class Policy:
             return self._spare(failure, now)
         if not self._watch.is_to_be_held(recognised=recognised):
             return self._judge_failure(failure, now)
-        self._held[failure.job] = failure
+        self._held[failure.job], self.unsettled = failure, True
         self._on_notice(
             f"trial {failure.trial} failed at resource {failure.resource:g}: {failure.reason} (it "
             f"counts as failed only once other trials succeed)"
@@ -426,13 +428,9 @@ class Policy:
         if self._recalled:
             held, self._held = self._held, {}
             return [self._spare(failure, now) for failure in held.values()]
-        found = (self._held.pop(job, None) for job in due)
+        found = [self._held.pop(job, None) for job in due]
+        self.unsettled = bool(self._held)
         return [self._judge_failure(failure, now) for failure in found if failure is not None]
-
-    @property
-    def unsettled(self) -> bool:
-        """Whether :meth:`settle` has anything to do."""
-        return bool(self._held) or self.outage is not None
 
     @property
     def waits(self) -> bool:

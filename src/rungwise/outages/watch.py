@@ -58,18 +58,16 @@ class OutageWatch:
 
     A failure is known to be the configuration's own once a job that was started after it ends well,
     or sends more reports than the failed one had sent.
+
+    Attributes:
+        pending: the failures that nothing has shown to be the configurations' own.
     """
 
     def __init__(self) -> None:
         self._started = 0
         self._running: dict[int, _Job] = {}
         self._last: _Job | None = None
-        self._pending: list[_Failure] = []
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether there are failures that nothing has shown to be the configurations' own."""
-        return bool(self._pending)
+        self.pending: list[_Failure] = []
 
     def started(self, job: int, trial: int) -> None:
         """A job was started."""
@@ -82,7 +80,7 @@ class OutageWatch:
 
     def reported(self, job: int, reports: int) -> list[int]:
         """A running job has sent so many reports; which failed jobs are judged by that."""
-        return self._clear(self._running[job], reports) if self._pending else []
+        return self._clear(self._running[job], reports) if self.pending else []
 
     def ended(self, job: int) -> list[int]:
         """A job has ended well; which failed jobs are judged by that."""
@@ -93,7 +91,7 @@ class OutageWatch:
             found.after.before = None
         if self._last is found:
             self._last = None
-        return self._clear(found, math.inf) if self._pending else []
+        return self._clear(found, math.inf) if self.pending else []
 
     def left(self, job: int) -> None:
         """A job has left for a reason that says nothing: it was asked to, or lost its worker."""
@@ -115,12 +113,12 @@ class OutageWatch:
         """
         found = self._running.pop(job)
         found.failed, found.recognised = True, recognised
-        self._pending.append(_Failure(job, found.trial, reports, self._started))
+        self.pending.append(_Failure(job, found.trial, reports, self._started))
         return len({each.trial for each in _row(found)})
 
     def is_to_be_held(self, *, recognised: bool) -> bool:
         """Whether the last failure is to be held back."""
-        return recognised or len({failure.trial for failure in self._pending}) >= HELD_FROM
+        return recognised or len({failure.trial for failure in self.pending}) >= HELD_FROM
 
     def is_outage_at_the_end(self, spared: frozenset[int]) -> bool:
         """Whether the last row of failures is enough, when nothing more can be started.
@@ -137,15 +135,15 @@ class OutageWatch:
 
     def clear(self) -> None:
         """All failures have been judged."""
-        self._pending.clear()
+        self.pending.clear()
 
     def _clear(self, good: _Job, reports: float) -> list[int]:
         """Take out the failures that a later job shows to be the configurations' own."""
         judged = [
-            each for each in self._pending if each.started <= good.index and reports > each.reports
+            each for each in self.pending if each.started <= good.index and reports > each.reports
         ]
         if judged:
-            self._pending = [each for each in self._pending if each not in judged]
+            self.pending = [each for each in self.pending if each not in judged]
         return [each.job for each in judged]
 
 
