@@ -150,7 +150,7 @@ class TrialFolder:
         """All committed checkpoints, the earliest first."""
         try:
             names = [path.name for path in self._checkpoints.iterdir()]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # a file may be where its folder was
             return []
         found = [parse_name(name, self._checkpoints / name) for name in names]
         return sorted(each for each in found if each is not None)

@@ -42,6 +42,13 @@ def count_notes(database: sqlite3.Connection) -> int:
     return int(database.execute("SELECT count(*) FROM notes").fetchone()[0])
 
 
+def read_state(database: sqlite3.Connection) -> State:
+    """How a file ends."""
+    query = "SELECT number + 1, checksum FROM entries ORDER BY number DESC LIMIT 1"
+    entries, checksum = database.execute(query).fetchone() or (0, 0)
+    return State(entries, checksum, count_notes(database))
+
+
 def mark_open(database: sqlite3.Connection) -> None:
     """Say in the main file itself that it is being written to."""
     if database.execute("SELECT count(*) FROM closing").fetchone()[0]:

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from rungwise.locking import identify_file
-from rungwise.storage.completeness import State, mark_closed
+from rungwise.storage.completeness import mark_closed, read_state
 
 
 class KnownFiles:
@@ -44,13 +44,13 @@ class KnownFiles:
         return place
 
 
-def save_copy(database: sqlite3.Connection, place: Path, state: State) -> None:
+def save_copy(database: sqlite3.Connection, place: Path) -> None:
     """Write all that a database holds to a new file, which is complete by itself."""
     copy = sqlite3.connect(place, isolation_level=None)
     try:
         database.backup(copy)
         if copy.execute("PRAGMA user_version").fetchone()[0] > 3:
-            mark_closed(copy, state)
+            mark_closed(copy, read_state(copy))
         copy.execute("PRAGMA journal_mode = DELETE")  # complete in one file
     finally:
         copy.close()

@@ -269,7 +269,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         place = self.path if self._files is None else self._files.find_free_place()
         if place is not None:
             with self._named():
-                save_copy(self._database, place, self._state)
+                save_copy(self._database, place)
         return self.path if place is None else place
 
     def write_summary(self, text: str) -> None:
@@ -292,8 +292,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
     def copy_to(self, place: Path) -> None:
         """Write one state of the file to a new file that is complete by itself."""
         with self.snapshot(), self._named():
-            self.notes = count_notes(self._database) if self.version > 1 else 0
-            save_copy(self._database, place, self._state)
+            save_copy(self._database, place)
 
     def _disconnect(self) -> None:
         """Close the database; if nothing was written, the file keeps every bit.

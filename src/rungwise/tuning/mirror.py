@@ -25,6 +25,7 @@ from rungwise.checkpoints import FolderStore, FsspecStore, is_address
 from rungwise.checkpoints.addresses import open_address
 from rungwise.errors import InvalidArgumentError
 from rungwise.locking import FileLock
+from rungwise.storage.known_files import save_copy
 from rungwise.storage.sqlite import SqliteLog
 
 Relation = Literal["none", "behind", "ahead", "other"]
@@ -129,7 +130,7 @@ class Mirror:
             with tempfile.TemporaryDirectory(prefix="rungwise-") as folder:
                 if not self._may_write(Path(folder)):
                     return
-                copy_study(database, Path(folder, "study"))
+                save_copy(database, Path(folder, "study"))
                 self._place.write(Path(folder, "study"), self._place.name)
             self._copied = state
         except Exception as error:  # noqa: BLE001 - whatever the library of a storage raises
@@ -157,13 +158,6 @@ class Mirror:
 
     def _say(self, what: str) -> None:
         self._notices.put(f"the mirror {self._place.address} {what}")
-
-
-def copy_study(database: sqlite3.Connection, target: Path) -> None:
-    """Copy a study file, as it is at one moment, into one file that needs none beside it."""
-    with closing(sqlite3.connect(target)) as copy:
-        database.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")
 
 
 def restore_from_mirror(study: Path, place: MirrorPlace, types: tuple[type, ...]) -> bool:

@@ -63,7 +63,10 @@ class MisuseWatch:
     def find_start(self, job: Job) -> float:
         """Where a job starts to train: at its last checkpoint, or at 0."""
         place = self._assignments.place(job.trial)
-        found = self._store.trial(place).latest(at_most=job.start)
+        try:
+            found = self._store.trial(place).latest(at_most=job.start)
+        except OSError:  # it cannot be read now: the worker will say so, if it matters
+            return job.start
         if found is None:
             self._without.add(job.trial)
             return 0
