@@ -198,6 +198,14 @@ def test_the_tables_of_a_study_file_are_described(tmp_path):
             assert sorted(line.split(", ")) == sorted(names), table
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/start/install.md"])
+def test_every_extra_is_listed(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    listed = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", text, re.MULTILINE)
+    named = {name for cell in listed for name in re.findall(r"`([a-z]+)`", cell)}
+    assert named == set(extras.project()["optional-dependencies"]) - {"dev"}
+
+
 def test_the_readme_is_read_in_three_minutes():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
