@@ -100,6 +100,9 @@ class Listener:
                 self._drop(next(iter(self._strangers)))
             self._strangers[peer] = (time.monotonic(), b"")
             self.watch(peer, lambda peer=peer: self._read(peer))  # type: ignore[misc]
+            # Most send it together with the connection: when a thousand workers come at once, they
+            # must not push each other out before they are heard.
+            self._read(peer)
 
     def _read(self, peer: socket.socket) -> None:
         """Read a greeting byte by byte as far as needed: what follows it is not for this file."""

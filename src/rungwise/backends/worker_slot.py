@@ -31,6 +31,7 @@ class Worker:
         unfit: whether it has said that it cannot load it.
         late: whether it was reported that it is not.
         watched: whether its output is.
+        gone: whether another worker has its slot by now, or will.
         deadline: when it is killed, if its job has not left before.
         tail: the last of what it printed.
     """
@@ -43,7 +44,7 @@ class Worker:
         self.accepted = False
         self.started = self.launched = launched
         self.resource: float = 0
-        self.ready = self.unfit = self.late = self.watched = False
+        self.ready = self.unfit = self.late = self.watched = self.gone = False
         self.deadline: float | None = None
         self.tail = bytearray()
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import selectors
 import time
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from heapq import heappop, heappush
 from typing import Any
 
 from rungwise.backends.base import TICK, WorkerView, Workplace
@@ -81,6 +83,12 @@ class WorkerBackend:
         self._messages: list[Message] = []
         self._workers: list[Worker] = []
         self._by_job: dict[int, Worker] = {}
+        # By slot, so that no message costs a look at all workers.
+        self._awaited: dict[int, Worker] = {}  # that have not connected
+        self._idle: dict[int, Worker] = {}  # that are ready and have no job
+        self._order: list[int] = []  # a heap of slots that are idle, or were
+        self._leaving: dict[int, Worker] = {}  # with a deadline, the earliest first
+        self._free: int | None = None  # how many can be given a job; None: to be counted
         self._checked = 0.0
         self._selector = selectors.DefaultSelector()
         self._wake, self._woken = os.pipe()
@@ -103,10 +111,13 @@ class WorkerBackend:
         return self._now
 
     def idle(self) -> int:
-        return sum(worker.free for worker in self._workers)
+        if self._free is None:
+            self._free = sum(worker.free for worker in self._idle.values())
+        return self._free
 
     def start(self, assignment: Assignment) -> None:
-        worker = next(worker for worker in self._workers if worker.free)
+        worker = self._find_free()
+        self._set_idle(worker, idle=False)
         self._read_output(worker)
         worker.tail.clear()
         worker.assignment, worker.accepted = assignment, False
@@ -130,6 +141,7 @@ class WorkerBackend:
         worker = self._by_job.get(job)
         if worker is not None and worker.deadline is None:
             worker.deadline = self._now + self._grace
+            self._leaving[worker.number] = worker
             self._send(worker, {"leave": job})
             worker.handle.nudge()
 
@@ -140,11 +152,12 @@ class WorkerBackend:
         for key, events in ready:
             if key.data is None:
                 self._handle_wake(key.fd)
-            elif key.data[0] in self._workers:  # else it was removed in this very poll
+            elif not key.data[0].gone:  # else it was removed in this very poll
                 self._attend(key, events)
         if self._due:
             self._launch_due()
-        if self._now - self._checked >= TICK or any(w.deadline is not None for w in self._workers):
+        self._end_overdue()
+        if self._now - self._checked >= TICK:
             self._checked = self._now
             self._check()
         said, self._messages = self._messages, []
@@ -170,9 +183,8 @@ class WorkerBackend:
 
     def _accept(self) -> None:
         self._launcher.accept()
-        for worker in self._workers:
-            if worker.connection is None:
-                self._connect(worker)
+        for worker in list(self._awaited.values()):
+            self._connect(worker)
 
     def wake(self) -> None:
         with suppress(BlockingIOError):  # full: it is being woken already
@@ -192,7 +204,8 @@ class WorkerBackend:
             worker.close_output()
         self._workers.clear()
         self._due.clear()
-        self._by_job.clear()
+        for index in (self._by_job, self._awaited, self._idle, self._leaving):
+            index.clear()
         self._launcher.close()
         self._selector.close()
         os.close(self._wake)
@@ -202,6 +215,7 @@ class WorkerBackend:
 
     def _launch(self, number: int) -> Worker:
         worker = Worker(number, self._launcher.launch(number), self._now)
+        self._awaited[number] = worker
         self._connect(worker)
         return worker
 
@@ -211,6 +225,7 @@ class WorkerBackend:
             worker.watched = True
             self._selector.register(worker.handle.output, selectors.EVENT_READ, (worker, False))
         if worker.connection is None and worker.handle.socket is not None:
+            del self._awaited[worker.number]
             worker.connection = Connection(worker.handle.socket)
             self._selector.register(worker.connection.socket, selectors.EVENT_READ, (worker, True))
             self._send(worker, self._setup, self._function)
@@ -258,6 +273,7 @@ class WorkerBackend:
         if kind == "ready":
             worker.ready = self._was_ready = True
             self._failed_starts = 0
+            self._set_idle(worker, idle=True)
         elif kind == "unfit":
             self._handle_unfit(worker, *rest)
         elif job is None or rest[0] != job.job:
@@ -298,6 +314,8 @@ class WorkerBackend:
         self._read_output(worker)
         asked, output = worker.deadline is not None, worker.tail.decode(errors="replace")
         worker.assignment = worker.deadline = None
+        self._leaving.pop(worker.number, None)
+        self._set_idle(worker, idle=True)
         del self._by_job[job.job]
         if reason is None:
             self._messages.append(Ended(job.job, output if asked else ""))
@@ -313,7 +331,7 @@ class WorkerBackend:
             # A job that it has never received cannot have ended it.
             self._left(worker, ending.how, fault=ending.fault if worker.accepted else "worker")
         worker.close_output()
-        self._workers.remove(worker)  # even if an error follows, it must not be reaped again
+        self._remove(worker)  # even if an error follows, it must not be reaped again
         pause = 0.0
         to_blame = ending.fault == "trial" and not (worker.unfit or worker.handle.leaving)
         if not worker.ready and to_blame:
@@ -331,12 +349,34 @@ class WorkerBackend:
         self._due[worker.number] = self._now + pause
         self._launch_due()
 
+    def _remove(self, worker: Worker) -> None:
+        worker.gone = True
+        self._workers.remove(worker)
+        self._awaited.pop(worker.number, None)
+        self._leaving.pop(worker.number, None)
+        self._set_idle(worker, idle=False)
+
+    def _set_idle(self, worker: Worker, *, idle: bool) -> None:
+        if idle:
+            self._idle[worker.number] = worker
+            heappush(self._order, worker.number)
+        else:
+            self._idle.pop(worker.number, None)
+        self._free = None
+
+    def _find_free(self) -> Worker:
+        """The first slot that can be given a job."""
+        while self._order:
+            worker = self._idle.get(heappop(self._order))
+            if worker is not None and worker.free:
+                return worker
+        return next(worker for worker in self._workers if worker.free)
+
     def _launch_due(self) -> None:
         """Fill the slots whose time has come."""
         for number in [number for number, due in self._due.items() if due <= self._now]:
             del self._due[number]
-            self._workers.append(self._launch(number))
-            self._workers.sort(key=lambda worker: worker.number)
+            insort(self._workers, self._launch(number), key=lambda worker: worker.number)
 
     # -- time ----------------------------------------------------------------------------------
 
@@ -346,11 +386,23 @@ class WorkerBackend:
     def _longest_wait(self) -> float:
         if self._messages:
             return 0.0
-        deadlines = [w.deadline for w in self._workers if w.deadline is not None]
-        return max(0.0, min(TICK, *(d - self._now for d in deadlines))) if deadlines else TICK
+        first = next(iter(self._leaving.values()), None)
+        if first is None or first.deadline is None:
+            return TICK
+        return max(0.0, min(TICK, first.deadline - self._now))
+
+    def _end_overdue(self) -> None:
+        """Kill the workers whose jobs have not left in time, and see at once that they are dead."""
+        for worker in list(self._leaving.values()):
+            if worker.deadline is not None and self._now < worker.deadline:
+                break  # all have as much time, so the others have more left
+            worker.deadline = None
+            del self._leaving[worker.number]
+            worker.handle.kill()
 
     def _check(self) -> None:
         """Look at what no socket tells."""
+        self._free = None  # machines may be leaving
         if self._launcher.arrivals is not None:
             self._accept()
         for worker in list(self._workers):
@@ -367,9 +419,6 @@ class WorkerBackend:
                 for kind, *rest in messages:
                     self._handle_message(worker, kind, rest)
             self._died(worker)
-        elif worker.deadline is not None and self._now >= worker.deadline:
-            worker.deadline = None
-            worker.handle.kill()
         elif worker.handle.leaving and worker.assignment is None:
             worker.handle.kill()
 
@@ -404,7 +453,7 @@ class WorkerBackend:
             worker.handle.reap()
             self._unregister(worker)
             worker.close_output()
-            self._workers.remove(worker)
+            self._remove(worker)
         self._due = {number: due for number, due in self._due.items() if number < wanted}
         self._size = wanted
         self._launch_due()
