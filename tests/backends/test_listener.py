@@ -116,3 +116,12 @@ def test_a_crowd_of_strangers_is_bounded_and_does_not_keep_a_worker_out(
 def test_only_the_given_address_is_listened_at(listening):
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.2", int(listening.address.rpartition(":")[2])), 5)
+
+
+def test_more_workers_than_strangers_are_allowed_may_connect_at_once(listening, let_in):
+    """Before the tuner looks for the first time: each is judged when it is accepted."""
+    peers = [connect(listening, greeting(listening)) for _ in range(listener.MOST_STRANGERS + 50)]
+    until(listening, lambda: len(let_in) + listening.refused == len(peers))
+    assert listening.refused == 0
+    for peer in peers:
+        peer.close()
