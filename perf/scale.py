@@ -46,7 +46,7 @@ class FakeHandle:
     """The tuner's end of a fake worker."""
 
     def __init__(self, number: int) -> None:
-        self.where = f"fake {number}"
+        self.where = self.node = f"fake {number}"
         self.waits_for = "it has not connected"
         self.socket: socket.socket | None = None
         self.output: int | None = None
