@@ -8,7 +8,7 @@ QUICK := $(addprefix tests/, core rankings schedulers searchers space views test
 	test_boundaries.py test_counterfactual.py test_driver.py test_formatting.py test_layers.py \
 	test_oracle_itself.py test_policy.py test_public.py test_readers.py test_simulation.py)
 
-.PHONY: demo test quick check docs wheel minimum format bench results clean
+.PHONY: frontier demo test quick check docs wheel minimum format bench results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
@@ -47,6 +47,10 @@ bench: $(VENV)/.base
 	$(BIN)/python perf/engine.py
 
 # docs/results.md and docs/results/, and the files of the report in results/; half an hour on two cores.
+frontier: $(VENV)/.dev
+	$(BIN)/rungwise reproduce frontier $(if $(CURVES),--curves $(CURVES)) --out results
+	cp results/frontier.md results/frontier.svg docs/
+
 results: $(VENV)/.dev
 	$(BIN)/rungwise reproduce all bo --out results
 	cp results/results.md docs/results.md

@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import rungwise as rw
+from rungwise.lab.frontier.adaptive_brackets import AdaptiveHyperband
 from rungwise.lab.frontier.baselines import Deepening, TopK
 from rungwise.testing import SchedulerConformance
 
@@ -28,6 +30,31 @@ def reach(table, recipe, workers):
     for row, _, until in found.jobs:
         furthest[row] = max(furthest.get(row, 0), until)
     return Counter(furthest.values())
+
+
+class TestAdaptiveHyperband(SchedulerConformance):
+    source = (
+        "from rungwise.lab.frontier.adaptive_brackets import AdaptiveHyperband; "
+        "AdaptiveHyperband(max_resource=27)"
+    )
+    test_a_log_replays_through_json = None
+
+
+def test_brackets_start_low_where_early_rankings_can_be_trusted():
+    epochs = np.arange(1, 28)
+    ends = np.linspace(0.1, 0.9, 120)[:, None]
+    trusted = ends + 1 / epochs
+    misleading = np.where(epochs < 9, 1 - ends, ends)
+    low, high = (start_levels(rw.Table(values)) for values in (trusted, misleading))
+    assert low[1] > 2 * high[1]
+    assert high[9] > low[9]
+
+
+def start_levels(table):
+    """{the level of a first job: how many} of ASHA's Hyperband with adaptive brackets."""
+    rows = np.random.default_rng(1).permutation(table.rows).tolist()
+    found = rw.simulate(table, AdaptiveHyperband(27), trials=rows)
+    return Counter(until for _, start, until in found.jobs if start == 0)
 
 
 @pytest.mark.parametrize("workers", [1, 4, 50])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from rungwise.core.scheduler import Recipe
+from rungwise.lab.frontier.adaptive_brackets import AdaptiveHyperband
 from rungwise.lab.frontier.baselines import Deepening, TopK
 from rungwise.rankings import Leader, Noise, Ranking, RungNoise, SoftSigma
 from rungwise.schedulers import (
@@ -95,6 +96,11 @@ _METHODS = (
     Method("hedged", "Hedged halving", lambda most: HedgedHalving(max_resource=most)),
     Method("hyperband", "Hyperband", lambda most: Hyperband(max_resource=most)),
     Method("async-hyperband", "ASHA's Hyperband", lambda most: AsyncHyperband(max_resource=most)),
+    Method(
+        "adaptive-hyperband",
+        "ASHA's Hyperband, adaptive brackets",
+        lambda most: AdaptiveHyperband(max_resource=most),
+    ),
     Method("deepening", "iSHA, maximum raised twice", lambda most: Deepening(max_resource=most)),
     Method("top-5", "One unit for all, 5 in full", lambda most: TopK(1, 5, max_resource=most)),
     Method("one-unit", "One unit for all", lambda _most: FixedResource(1)),

@@ -162,6 +162,11 @@ def _explain(frontier: Frontier) -> Iterator[str]:
         "- Top winner: the choice is the best of those that were trained furthest, by its value "
         "there, instead of the best value at any resource."
     )
+    if "hedged" in settings.methods:
+        yield (
+            "- The cuts of hedged halving were chosen on the tables of the package, LCBench and 7 "
+            "other groups of curves: on these its figures are better than on unseen ones."
+        )
     yield (
         "- Groups count the same, and so do the tables in a group; times less is the geometric "
         "mean. ± is the standard error over samples."
