@@ -1,5 +1,6 @@
 """What can be said of rw.Ray without a cluster: its arguments, and what fits on which nodes."""
 
+import re
 import sys
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ from extras import needs
 import rungwise as rw
 from rungwise.backends import ray_cluster
 from rungwise.backends.ray_cluster import Cluster, Node, Share, check_fits, count_workers
-from rungwise.errors import InvalidArgumentError, MissingExtraError
+from rungwise.errors import InvalidArgumentError, MissingExtraError, WorkerStartError
 from rungwise.registry import BACKENDS
 
 NODES = [
@@ -106,6 +107,30 @@ def test_an_address_where_nothing_listens_is_refused_at_once():
         InvalidArgumentError, match=r"no Ray cluster can be reached there .*refused"
     ):
         rw.Ray(1, address="127.0.0.1:1").prepare(train)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (
+            ConnectionError("Could not find any running Ray instance."),
+            InvalidArgumentError,
+            "address is 'auto', but no Ray cluster was found there: Could not find any",
+        ),
+        (
+            RuntimeError(
+                "Version mismatch: The cluster was started with:\n  Ray: 2.1\n  Python: 3.9"
+            ),
+            WorkerStartError,
+            "runs other versions: Version mismatch: .* Ray: 2.1 Python: 3.9",
+        ),
+        (OSError("no space left"), WorkerStartError, "cannot be used at auto: OSError: no space"),
+    ],
+)
+def test_what_ray_says_of_an_address_is_explained(error, kind, text):
+    explained = ray_cluster.explain("auto", error)
+    assert type(explained) is kind
+    assert re.search(text, str(explained))
 
 
 def test_a_submitted_job_starts_no_ray_of_its_own(monkeypatch):

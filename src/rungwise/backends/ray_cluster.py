@@ -227,7 +227,7 @@ def join_cluster(address: str, runtime_env: Mapping[str, Any] | None) -> Cluster
     except Exception as error:
         with suppress(Exception):
             ray.shutdown()
-        raise _explain(address, error) from error
+        raise explain(address, error) from error
     _joined[:] = [(address, runtime_env)]
     _silence(on=True)
     return Cluster(ray, ours=True)
@@ -280,7 +280,8 @@ def _reach(address: str) -> None:
         raise InvalidArgumentError("address", address, rule) from None
 
 
-def _explain(address: str, error: Exception) -> Exception:
+def explain(address: str, error: Exception) -> Exception:
+    """What was wrong with an address, from what Ray raised."""
     first = str(error).strip().partition("\n")[0]
     if "ersion mismatch" in str(error):
         lines = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
