@@ -10,7 +10,6 @@ Two laws of this file:
 from __future__ import annotations
 
 import math
-from array import array
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -46,6 +45,7 @@ from rungwise.core.limits import Limits
 from rungwise.core.proposals import Proposals
 from rungwise.core.scheduler import Draw, Extension, Move, Scheduler
 from rungwise.core.study import Study
+from rungwise.core.timeline import Timeline
 from rungwise.core.trials import MOVES, Cause, State, Trial
 from rungwise.errors import IllegalEventError
 
@@ -74,9 +74,7 @@ class Engine:
         exhausted: whether the searcher had nothing left to propose.
         extensions: how the study was extended, in order.
         leads: [(the resource spent by then, trial), …] whenever another trial became the best.
-        bests: [(the resource spent by then, the time, trial, loss), …] whenever the best improved.
-        starts: when each job was issued.
-        ends: when each job left its worker; NaN while it has not.
+        timeline: when jobs ran, and when the best improved.
         proposals: the study's own: its initial configurations and its searcher.
         proposer: where the next configuration comes from.
     """
@@ -96,9 +94,7 @@ class Engine:
         self.leads: list[tuple[float, int]] = []
         self.drained = self.exhausted = False
         self.extensions: list[ExtensionRecord] = []
-        self.bests: list[tuple[float, float, int, float]] = []
-        self.starts, self.ends = array("d"), array("d")
-        self._now = 0.0  # the time of the last request
+        self.timeline = Timeline()
         self._sign = 1.0 if study.goal == "min" else -1.0
         self._open: dict[int, Trial] = {}
         self._lost: deque[Trial] = deque()
@@ -230,7 +226,7 @@ class Engine:
         """At least as good as the best so far; ties go to the lower id, then the earlier report."""
         if self.best is None or loss < self.best_loss or trial.id < self.best.id:
             if loss < self.best_loss:
-                self.bests.append((self.spent, at, trial.id, loss))
+                self.timeline.improved(self.spent, at, trial.id, loss)
             if trial is not self.best:
                 self.leads.append((self.spent, trial.id))
                 if trial.id > self._newest_leader:
@@ -250,7 +246,12 @@ class Engine:
     # -- requests ------------------------------------------------------------------------------
 
     def _requested(self, event: JobRequested) -> Decision:
-        self._now = event.at
+        decision = self._answer_request(event)
+        if type(decision) is StartJob:
+            self.timeline.issued(event.at)
+        return decision
+
+    def _answer_request(self, event: JobRequested) -> Decision:
         if self.ended is None and self._watched:
             self.ended = self._out_of_budget(self.study.limits, event.at)
         if self.ended is not None:
@@ -308,8 +309,6 @@ class Engine:
         # Each job gets a copy of the configuration, so that training code may change it.
         job = Job(len(self.jobs), trial.id, dict(trial.config), trial.resource, until)
         self.jobs.append(job)
-        self.starts.append(self._now)
-        self.ends.append(math.nan)
         self._open[job.id] = trial
         return StartJob(job)
 
@@ -323,7 +322,7 @@ class Engine:
         if isinstance(event, JobFailed):
             trial.note = event.reason
         del self._open[event.job]
-        self.ends[event.job] = event.at
+        self.timeline.left(event.job, event.at)
         self._settled += 1
         if trial.state is State.LOST:
             self._lost.append(trial)

@@ -30,7 +30,7 @@ from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.checkpoint_retention import CheckpointRetention
 from rungwise.tuning.failure_text import describe_failure, describe_traceback
-from rungwise.tuning.first_failures import FirstFailures
+from rungwise.tuning.first_failures import FirstFailures, name_kind
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.interrupts import graceful, make_interrupt
 from rungwise.tuning.mirror import Mirror, MirrorPlace
@@ -390,8 +390,10 @@ class Tuner:
         """The error of a study in which every job failed; the file of one that is not kept goes."""
         failures = self._part.failures()
         reasons = [describe_failure(failure) for failure in failures]
-        # That of the last, where others had failed before, in an earlier session perhaps.
-        failure = failures[-1 if self._first_failures.identical else 0]
+        failure = failures[0]
+        if self._first_failures.identical:  # others may have failed before, in another session
+            kind = name_kind(failures[-1])
+            failure = next(each for each in failures if name_kind(each) == kind)
         hint = describe_traceback(failure)
         if not self._kept:
             return NothingFoundError(None, reasons, hint)

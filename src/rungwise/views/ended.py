@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +19,7 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableScheduler, ReadableStudy
 from rungwise.core.scheduler import Recipe, Scheduler, Trace
+from rungwise.core.timeline import Timeline
 from rungwise.core.trials import State, Trial
 from rungwise.validation import Goal
 
@@ -93,9 +94,7 @@ class EndedStudy:
     leads: Sequence[tuple[float, int]]
     explanation: str
     extensions: Sequence[ExtensionRecord] = ()
-    bests: Sequence[tuple[float, float, int, float]] = ()
-    starts: Sequence[float] = ()
-    ends: Sequence[float] = ()
+    timeline: Timeline = field(default_factory=Timeline)
 
     @classmethod
     def record(cls, engine: ReadableStudy) -> EndedStudy:
@@ -117,9 +116,7 @@ class EndedStudy:
             leads=engine.leads,
             explanation=engine.why(),
             extensions=tuple(engine.extensions),
-            bests=engine.bests,
-            starts=engine.starts,
-            ends=engine.ends,
+            timeline=engine.timeline,
         )
 
     @classmethod

@@ -211,7 +211,9 @@ class StudyView:
     def bests(self) -> list[tuple[float, float, int, float]]:
         """[(the resource spent by then, seconds, trial, value), …] whenever the best improved."""
         sign = 1.0 if self.goal == "min" else -1.0
-        return [(spent, at, trial, sign * loss) for spent, at, trial, loss in self._study.bests]
+        return [
+            (spent, at, trial, sign * loss) for spent, at, trial, loss in self._study.timeline.bests
+        ]
 
     def leaderboard(self, limit: int | None = None) -> Leaderboard:
         """The trials, best first.
@@ -239,7 +241,7 @@ class StudyView:
 
     def job_times(self) -> list[tuple[float, float]]:
         """[(when issued, when it left its worker), …] of every job; NaN while it has not left."""
-        return list(zip(self._study.starts, self._study.ends, strict=True))
+        return list(zip(self._study.timeline.starts, self._study.timeline.ends, strict=True))
 
     # -- ladder and ceiling --------------------------------------------------------------------
 
