@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from extras import needs
 
 import rungwise as rw
 from rungwise.core.proposals import is_repeatable, is_slow
@@ -284,3 +285,27 @@ def test_old_studies_of_the_kernel_densities_stay_what_they_were():
 def test_its_arguments_are_checked(arguments):
     with pytest.raises(rw.InvalidArgumentError):
         TPE(**arguments)
+
+
+def test_jointly_it_proposes_from_the_distribution_of_optunas():
+    """An oracle: mean and deviation of what both propose for one history, by parameter."""
+    needs("optuna")
+    space = Space.parse({
+        "lr": Float(1e-5, 10.0, log=True), "momentum": Float(0.0, 1.0), "layers": Int(1, 6),
+        "units": Int(8, 2000, log=True), "act": ["relu", "tanh", "gelu"],
+    })  # fmt: skip
+    history, rng = ListHistory(space), np.random.default_rng(0)
+    for _ in range(40):
+        config = space.sample(rng)
+        place = space.encode(config)
+        history.add(config, float(((place[1:] - 0.6) ** 2).sum()) + 0.3 * (config["act"] == "relu"))
+
+    def spread(searcher):
+        rngs = map(np.random.default_rng, range(100))
+        made = [space.encode(searcher.propose(space, history, each)) for each in rngs]
+        return np.array([np.mean(made, axis=0), np.std(made, axis=0)])
+
+    theirs = spread(rw.searchers.OptunaSearcher("tpe"))
+    assert spread(TPE(joint=1)) == pytest.approx(theirs, abs=0.06)
+    apart = spread(TPE(joint=0))
+    assert np.abs(apart - theirs).max() > 0.12  # each parameter by itself is something else

@@ -48,7 +48,8 @@ class TPE:
         startup: how many trials must have reported before it stops proposing at random.
         good: the share of the trials that counts as good; at most 25 trials do.
         candidates: the number of draws from which the best is chosen.
-        joint: the share of the proposals that take all parameters jointly.
+        joint: the share of the proposals that take all parameters jointly; with 1 it proposes from
+            the same distribution as the TPE of Optuna 5.
 
     Example:
         >>> from rungwise.testing.searchers import ListHistory
