@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import typer  # noqa: F401 - loaded here, not within a command, whose modules are removed again
+
 from rungwise.cli import main
 
 

@@ -69,6 +69,7 @@ PUBLIC = [
     "UsageWarning",
     "WorkerStartError",
     "__version__",
+    "add",
     "benchmarks",
     "default_scheduler",
     "default_searcher",

@@ -63,6 +63,7 @@ if _typing.TYPE_CHECKING:
     from rungwise.storage import MemoryLog, SqliteLog, replay
     from rungwise.tuning.api import resume, tune
     from rungwise.tuning.loading import load
+    from rungwise.tuning.requests import add
     from rungwise.tuning.result import TuningResult
     from rungwise.tuning.retraining import Retrained
     from rungwise.tuning.transfer import leaders
@@ -129,6 +130,7 @@ __all__ = [
     "UsageWarning",
     "WorkerStartError",
     "__version__",
+    "add",
     "benchmarks",
     "default_scheduler",
     "default_searcher",
@@ -227,6 +229,7 @@ _PLACES = {
         "tune",
     ),
     "rungwise.tuning.loading": ("load",),
+    "rungwise.tuning.requests": ("add",),
     "rungwise.tuning.result": ("TuningResult",),
     "rungwise.tuning.retraining": ("Retrained",),
     "rungwise.tuning.tuner": ("ReportEvent",),

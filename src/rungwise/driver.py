@@ -106,6 +106,20 @@ class Driver:
         while self._running:
             self._step()
 
+    def submit(self, event: Event) -> Decision:
+        """Let the engine handle an event that no message stands for; between two steps only."""
+        decision = self._handle(event)
+        limit = self._engine.study.limits.seconds
+        self._time_is_up = math.inf if limit is None else limit
+        self._fill()
+        self._act(())
+        return decision
+
+    def dismiss(self, trial: int) -> None:
+        """Ask the job of a trial to leave, which the engine has stopped on request."""
+        for job, why in self._policy.dismiss(trial):
+            self._backend.ask_to_leave(job, why)
+
     # -- one step ------------------------------------------------------------------------------
 
     def _step(self) -> None:

@@ -224,6 +224,13 @@ class Policy:
         """Which jobs must leave now, and why; those that were to train further count as lost."""
         return self._ask([(work, HALTED) for work in self._work.values()])
 
+    def dismiss(self, trial: int) -> list[tuple[int, str]]:
+        """Which job of a trial must leave, which the engine has stopped on request."""
+        found = [work for work in self._work.values() if work.job.trial == trial]
+        for work in found:
+            work.settled = True
+        return self._ask([(work, HALTED) for work in found])
+
     def overdue(self, now: float) -> list[tuple[int, str]]:
         """Which jobs must leave because they have hung, and why."""
         passed = 0.0 if self._last is None else now - self._last

@@ -24,13 +24,23 @@ def test_every_state_can_be_reached_from_new():
 
 
 def test_terminal_states_have_no_way_out_and_all_others_have():
-    leaving = {before for before, cause in MOVES if cause is not Cause.EXTEND}
+    asked_for = {Cause.EXTEND, Cause.DISMISS, Cause.REJECT}
+    leaving = {before for before, cause in MOVES if cause not in asked_for}
     assert set(State) - leaving == TERMINAL
 
 
 def test_only_an_extension_brings_back_who_was_done_or_cut_short():
     extended = {before: after for (before, cause), after in MOVES.items() if cause is Cause.EXTEND}
     assert extended == {State.PAUSED: State.LOST, State.STOPPED: State.PAUSED}
+
+
+@pytest.mark.parametrize(
+    ("cause", "final"), [(Cause.DISMISS, State.STOPPED), (Cause.REJECT, State.FAILED)]
+)
+def test_on_request_any_trial_without_a_worker_is_done(cause, final):
+    found = {before: after for (before, reason), after in MOVES.items() if reason is cause}
+    # From "stopped" as well: that is where a job leaves to that was told to stop on request.
+    assert found == dict.fromkeys((State.PAUSED, State.LOST, State.STOPPED), final)
 
 
 def test_nothing_becomes_new_again():
@@ -71,7 +81,7 @@ def test_every_state_has_a_meaning_of_its_own():
 
 def test_states_and_causes_are_told_apart_in_sets():
     assert len(set(State)) == 9
-    assert len(set(Cause)) == 7
+    assert len(set(Cause)) == 9
 
 
 def test_a_trial_tells_its_story_in_order():

@@ -53,6 +53,17 @@ COMMANDS = {
         "verify:verify",
         "Check a study file: every entry, every note, and every decision by taking it again.",
     ),
+    "add": Entry(
+        "requests:add",
+        "Have configurations of your own tried next, in a study that runs or will be resumed.",
+    ),
+    "stop": Entry(
+        "requests:stop",
+        "Stop a study, so that it can be resumed, or one trial of it for good.",
+    ),
+    "fail": Entry("requests:fail", "Stop one trial of a study for good, and count it as failed."),
+    "tag": Entry("requests:tag", "Give a study tags, which list and show tell."),
+    "note": Entry("requests:note", "Give a study a note, which list and show tell."),
     "retrain": Entry(
         "retrain:retrain",
         "Train the best configuration from scratch to the maximum (phase 2 of the paper).",

@@ -24,6 +24,7 @@ from rungwise.storage.schema import APPLICATION
 from rungwise.storage.study_file import study_folder
 from rungwise.tuning import exports
 from rungwise.tuning.archive import write_archive
+from rungwise.tuning.labels import read_labels_of
 from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.summaries import read_summary_view
 
@@ -64,14 +65,19 @@ def list_studies(folder: Folder = Path(), as_json: ResultAsJson = False) -> None
         console.print(f"There is no study in {line(str(folder.absolute()))}.", soft_wrap=True)
         return
     shown = grid(console, "Studies")
+    labelled = any(row["tags"] or row["note"] for row in found)
     for name in ("study", "state", "trials", "reports", "best", "spent"):
         shown.add_column(name, justify="left" if name in ("study", "state") else "right")
+    if labelled:
+        shown.add_column("tags and note")
     for row in found:
         best = "-" if row["best"] is None else f"{row['metric']} = {format_value(row['best'], 6)}"
         counts = (str(row[name]) for name in ("trials", "reports"))
         spent = "" if row["spent"] is None else f"{row['spent']:g}"
         state = f"interrupted{row['rest']}" if row["state"] == RESUMABLE else row["state"]
-        shown.add_row(line(row["study"]), line(state), *counts, line(best), spent)
+        words = "; ".join(each for each in (", ".join(row["tags"]), row["note"]) if each)
+        last = (line(words),) if labelled else ()
+        shown.add_row(line(row["study"]), line(state), *counts, line(best), spent, *last)
     console.print(shown)
 
 
@@ -183,9 +189,10 @@ def _beside(study: Path, suffix: str) -> Path:
 
 def _describe(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
-    row |= {"best": None, "spent": None}
+    row |= {"best": None, "spent": None, "tags": [], "note": ""}
     try:
         view = read_summary_view(path)
+        tags, note = read_labels_of(path)
     except RungwiseError as error:
         return {**row, "state": f"cannot be read: {error}"}
     running = FileLock(_beside(path, ".lock")).held()
@@ -198,4 +205,6 @@ def _describe(path: Path) -> dict[str, Any]:
         "reports": view.reports,
         "best": None if view.best is None else view.best.value,
         "spent": view.resource_spent,
+        "tags": list(tags),
+        "note": note,
     }

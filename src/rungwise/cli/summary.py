@@ -43,6 +43,11 @@ def print_summary(console: Console, result: TuningResult, *, why: bool = True) -
             console.print(f"  checkpoint{held}: {line(str(best.checkpoint))}", soft_wrap=True)
     if why:
         console.print(line(result.why))
+    tags, note = result.labels
+    if tags:
+        console.print(f"Tags: {line(', '.join(tags))}", soft_wrap=True)
+    if note:
+        console.print(f"Note: {line(note)}", soft_wrap=True)
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""
     again = result.view.resource_repeated
     repeated = f" ({again:g} of them trained again, without a checkpoint)" if again else ""

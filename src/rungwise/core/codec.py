@@ -25,6 +25,7 @@ from rungwise.core.decisions import (
     Wait,
 )
 from rungwise.core.events import (
+    ConfigurationsAdded,
     Event,
     JobEnded,
     JobFailed,
@@ -33,6 +34,7 @@ from rungwise.core.events import (
     Metrics,
     Reported,
     StudyExtended,
+    TrialStopped,
 )
 from rungwise.core.limits import Limits
 from rungwise.errors import InvalidArgumentError, SchemaError
@@ -42,7 +44,16 @@ SCHEMA = 1
 
 _EVENTS: Mapping[str, type] = {
     kind.__name__: kind
-    for kind in (JobRequested, Reported, JobEnded, JobFailed, JobLost, StudyExtended)
+    for kind in (
+        JobRequested,
+        Reported,
+        JobEnded,
+        JobFailed,
+        JobLost,
+        StudyExtended,
+        ConfigurationsAdded,
+        TrialStopped,
+    )
 }
 _DECISIONS: Mapping[str, type] = {
     "Run": StartJob,  # the name that logs have for it, since before the class was renamed
@@ -50,7 +61,7 @@ _DECISIONS: Mapping[str, type] = {
 }
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _WHOLE = frozenset({"id", "trial", "job"})
-_TEXT = frozenset({"reason", "why"})
+_TEXT = frozenset({"reason", "why", "outcome", "request"})
 
 
 def check_fields(kind: Any, given: set[str], *, defaults: bool = False) -> list[str]:
@@ -114,6 +125,8 @@ def event_to_json(event: Event) -> dict[str, Any]:
     packed = _pack(event)
     if isinstance(event, StudyExtended):
         return {**packed, "limits": asdict(event.limits)}
+    if isinstance(event, ConfigurationsAdded):
+        return {**packed, "configs": [dict(config) for config in event.configs]}
     metrics, again = packed.pop("metrics", ()), packed.pop("again", 0)
     more = {"metrics": metrics_to_json(metrics)} if metrics else {}
     return {**packed, **more, **({"again": again} if again else {})}
@@ -123,6 +136,8 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     """The event that :func:`event_to_json` wrote."""
     if data.get("kind") == "StudyExtended":
         return _extension_from_json(data)
+    if data.get("kind") == "ConfigurationsAdded":
+        return _addition_from_json(data)
     if data.get("kind") != "Reported":
         return cast("Event", _unpack(data, _EVENTS, "event"))
     plain = {key: value for key, value in data.items() if key != "metrics"}
@@ -141,6 +156,15 @@ def _extension_from_json(data: Mapping[str, Any]) -> StudyExtended:
         return replace(event, limits=Limits(**data["limits"]), max_resource=maximum)
     except (TypeError, InvalidArgumentError) as error:
         raise SchemaError(f"StudyExtended.limits cannot be read: {error}") from error
+
+
+def _addition_from_json(data: Mapping[str, Any]) -> ConfigurationsAdded:
+    plain = {**data, **({"configs": 0} if "configs" in data else {})}
+    event = cast("ConfigurationsAdded", _unpack(plain, _EVENTS, "event"))
+    configs = data["configs"]
+    if not isinstance(configs, list) or not all(isinstance(one, Mapping) for one in configs):
+        raise SchemaError(f"ConfigurationsAdded.configs is {configs!r}, but must be a list.")
+    return replace(event, configs=tuple(dict(config) for config in configs))
 
 
 def metrics_to_json(metrics: Metrics) -> dict[str, float | str]:

@@ -31,6 +31,7 @@ from rungwise.core.decisions import (
     Stop,
 )
 from rungwise.core.events import (
+    ConfigurationsAdded,
     Event,
     JobEnded,
     JobFailed,
@@ -38,12 +39,14 @@ from rungwise.core.events import (
     JobRequested,
     Reported,
     StudyExtended,
+    TrialStopped,
     find_flaw,
 )
 from rungwise.core.extension import ExtensionRecord, find_obstacle, record_extension
 from rungwise.core.limits import Limits
 from rungwise.core.proposals import Proposals
-from rungwise.core.scheduler import Draw, Extension, Move, Scheduler
+from rungwise.core.requests import find_illegal
+from rungwise.core.scheduler import Draw, Extension, Move, Promote, Scheduler
 from rungwise.core.study import Study
 from rungwise.core.timeline import Timeline
 from rungwise.core.trials import MOVES, Cause, State, Trial
@@ -73,6 +76,8 @@ class Engine:
         drained: whether it ended because nothing was left to do.
         exhausted: whether the searcher had nothing left to propose.
         extensions: how the study was extended, in order.
+        added: the number of configurations added on request, on top of the limits.
+        requests: the requests that have been applied.
         leads: [(the resource spent by then, trial), …] whenever another trial became the best.
         timeline: when jobs ran, and when the best improved.
         proposals: the study's own: its initial configurations and its searcher.
@@ -93,11 +98,14 @@ class Engine:
         self.best_resource: float = 0
         self.leads: list[tuple[float, int]] = []
         self.drained = self.exhausted = False
+        self.added = 0
         self.extensions: list[ExtensionRecord] = []
         self.timeline = Timeline()
         self._sign = 1.0 if study.goal == "min" else -1.0
         self._open: dict[int, Trial] = {}
         self._lost: deque[Trial] = deque()
+        self.requests: set[str] = set()
+        self._dismissed: dict[int, Cause] = {}  # on request, and their jobs have not left yet
         self._cut: dict[int, Trial] = {}  # paused between rungs by the end of the study
         self._settled = 0
         # The newest trial that has led, and how many have reported or failed for the first time
@@ -115,13 +123,15 @@ class Engine:
             JobFailed: self._left,
             JobLost: self._left,
             StudyExtended: self._extended,
+            ConfigurationsAdded: self._configurations_added,
+            TrialStopped: self._stopped_on_request,
         }
 
     def _read_limits(self, limits: Limits) -> None:
         self._target = self._to_target(limits)
         self._watched = limits.watches_reports
-        self._limit = math.inf if limits.trials is None else limits.trials
-        self._last = limits.trials if limits.finish == "paper" else None
+        self._limit = math.inf if limits.trials is None else limits.trials + self.added
+        self._last = self._limit if limits.finish == "paper" else None
 
     def _to_target(self, limits: Limits) -> float:
         return math.nan if limits.target is None else self._sign * limits.target
@@ -149,6 +159,11 @@ class Engine:
     def open_jobs(self) -> list[int]:
         """The jobs that are on workers, in the order issued."""
         return list(self._open)
+
+    @property
+    def leaving_on_request(self) -> set[int]:
+        """The trials that are to be stopped, or failed, as soon as their jobs have left."""
+        return set(self._dismissed)
 
     def list_jobs(self, trial: int) -> list[Job]:
         """The jobs issued for a trial, in order."""
@@ -266,14 +281,14 @@ class Engine:
         if not self._stalled and drawn < self._limit:
             self._stalled = self.study.limits.has_stalled(self._unimproved)
         may_draw = drawn < self._limit and not self._stalled
-        move = self.scheduler.next_move(may_draw=may_draw)
+        move = self._next_move(may_draw=may_draw)
         if isinstance(move, Draw):
             config = self.proposer(len(self.trials))
             if config is not None:
                 return self._draw(move, config)
             self.exhausted = True
             self._limit = len(self.trials)
-            move = self.scheduler.next_move(may_draw=False)
+            move = self._next_move(may_draw=False)
         if move is not None:
             return self._promote(move)
         if self._open:
@@ -281,6 +296,20 @@ class Engine:
         self.drained = True
         self.ended = self._explain_drained()
         return Done(self.ended)
+
+    def _next_move(self, *, may_draw: bool) -> Move | None:
+        """The scheduler's next move that is not about a trial stopped on request."""
+        while True:
+            move = self.scheduler.next_move(may_draw=may_draw)
+            if not isinstance(move, Promote):
+                return move
+            trial = self.trials[move.trial]
+            if trial.state is State.PAUSED:
+                return move
+            # For the scheduler it never gets there; one that waits for a full rung must know.
+            rung = trial.rung
+            self.scheduler.dropped(trial)
+            trial.rung = rung
 
     def _explain_drained(self) -> str:
         drawn = len(self.trials)
@@ -324,7 +353,9 @@ class Engine:
         del self._open[event.job]
         self.timeline.left(event.job, event.at)
         self._settled += 1
-        if trial.state is State.LOST:
+        if trial.id in self._dismissed:
+            self._dismiss(trial, self._dismissed.pop(trial.id), has_left=True)
+        elif trial.state is State.LOST:
             self._lost.append(trial)
         elif trial.state in (State.FAILED, State.ENDED):
             self._unimproved += not trial.losses
@@ -336,13 +367,58 @@ class Engine:
                 self._restart(trial)
         return NOTED
 
+    # -- requests of people --------------------------------------------------------------------
+
+    def _configurations_added(self, event: ConfigurationsAdded) -> Noted:
+        self._check_request(event)
+        space = self.study.space
+        assert space is not None, "find_illegal() has looked"
+        self.proposals.add([space.validate(config) for config in event.configs])
+        self.added += len(event.configs)
+        self._read_limits(self.study.limits)
+        if self.ended is None or self.find_end(self.study.limits, event.at) is None:
+            self._reopen(None)
+        return NOTED
+
+    def _stopped_on_request(self, event: TrialStopped) -> Noted:
+        self._check_request(event)
+        trial = self.trials[event.trial]
+        cause = Cause.DISMISS if event.outcome == "stopped" else Cause.REJECT
+        trial.note = event.reason or f"{event.outcome} on request"
+        self._settled += 1
+        self._cut.pop(trial.id, None)
+        if trial.state is State.RUNNING:
+            trial.state = MOVES[trial.state, Cause.STOP]
+        if trial.state in (State.PAUSING, State.STOPPING):
+            self._dismissed[trial.id] = cause
+            return NOTED
+        if trial.state is State.LOST:
+            self._lost.remove(trial)
+        self._dismiss(trial, cause)
+        return NOTED
+
+    def _check_request(self, event: ConfigurationsAdded | TrialStopped) -> None:
+        flaw = find_illegal(self, event)
+        if flaw is not None:
+            raise IllegalEventError(event, flaw)
+        if event.request:
+            self.requests.add(event.request)
+
+    def _dismiss(self, trial: Trial, cause: Cause, *, has_left: bool = False) -> None:
+        """Train a trial without a job no further; where it was heading for it ranks last."""
+        trial.state = MOVES[trial.state, cause]
+        if trial.resource < trial.until:
+            self.scheduler.dropped(trial)
+        elif has_left:
+            self.scheduler.released(trial)
+
     # -- extensions ----------------------------------------------------------------------------
 
     def find_end(self, limits: Limits, at: float) -> str | None:
         """Why the study would be over by now with these limits; None if it would go on."""
         if self.best_loss <= self._to_target(limits):
             return _name_target(limits)
-        if limits.finish == "paper" and len(self.trials) == limits.trials:
+        if limits.finish == "paper" and len(self.trials) == (limits.trials or 0) + self.added:
             return _name_last(len(self.trials))
         return self._out_of_budget(limits, at)
 
@@ -357,18 +433,23 @@ class Engine:
         self.study = replace(self.study, limits=event.limits, scheduler=recipe)
         self.proposals.extend(self.study)
         self._read_limits(event.limits)
+        self._reopen(event.max_resource)
+        return NOTED
+
+    def _reopen(self, max_resource: int | None) -> None:
+        """Go on, with jobs that the end had cut short, more trials, or a higher maximum."""
         self.ended, self.drained, self.exhausted = None, False, False
         self._stalled, self._unimproved = False, 0
         self._settled += 1  # workers that wait should ask again
         for trial in [trial for trial in self._cut.values() if trial.state is State.PAUSED]:
             del self._cut[trial.id]
             self._restart(trial)
-        extension = Extension(event.limits.trials, event.max_resource, self.trials, self.reports)
+        limit = None if self.study.limits.trials is None else self.study.limits.trials + self.added
+        extension = Extension(limit, max_resource, self.trials, self.reports)
         if hasattr(self.scheduler, "extend"):  # find_obstacle knows whether it must have one
             for number in self.scheduler.extend(extension):
                 trial = self.trials[number]
                 trial.state = MOVES[trial.state, Cause.EXTEND]
-        return NOTED
 
     def _restart(self, trial: Trial) -> None:
         """Start the job of a trial again, which the end of the study had cut short."""

@@ -8,6 +8,7 @@ holds them exactly and a replay takes the same decisions.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +86,44 @@ class StudyExtended:
     at: float = 0.0
 
 
-Event = JobRequested | Reported | JobEnded | JobFailed | JobLost | StudyExtended
+@dataclass(frozen=True, slots=True)
+class ConfigurationsAdded:
+    """Someone wants these configurations tried next, on top of the number of trials.
+
+    Attributes:
+        configs: the configurations.
+        request: what distinguishes the request from all others, so that none is applied twice.
+        at: when.
+    """
+
+    configs: tuple[Mapping[str, Any], ...]
+    request: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStopped:
+    """Someone wants a trial trained no further.
+
+    Attributes:
+        trial: the trial.
+        outcome: ``"stopped"``: it keeps what it has reached; ``"failed"``: it counts as failed.
+        reason: why, in the words of whoever asked.
+        request: what distinguishes the request from all others, so that none is applied twice.
+        at: when.
+    """
+
+    trial: int
+    outcome: str = "stopped"
+    reason: str = ""
+    request: str = ""
+    at: float = 0.0
+
+
+Request = ConfigurationsAdded | TrialStopped
+"""Events that someone has asked for."""
+
+Event = JobRequested | Reported | JobEnded | JobFailed | JobLost | StudyExtended | Request
 
 
 def find_flaw(event: Event) -> str | None:
@@ -97,6 +135,8 @@ def find_flaw(event: Event) -> str | None:
         return None
     if isinstance(event, StudyExtended):
         return _find_flaw_of_extension(event)
+    if isinstance(event, (ConfigurationsAdded, TrialStopped)):
+        return _find_flaw_of_request(event)
     if type(event.job) is not int:
         return "its job must be a whole number"
     if isinstance(event, Reported):
@@ -128,6 +168,21 @@ def _find_flaw_of_extension(event: StudyExtended) -> str | None:
     if maximum is not None and not (type(maximum) is int and 0 < maximum <= FURTHEST):
         return f"its max_resource must be a whole number from 1 to {FURTHEST}, or None"
     return None
+
+
+def _find_flaw_of_request(event: Request) -> str | None:
+    if type(event.request) is not str:
+        return "its request must be text"
+    if isinstance(event, ConfigurationsAdded):
+        legal = type(event.configs) is tuple and all(
+            isinstance(config, Mapping) for config in event.configs
+        )
+        return None if legal and event.configs else "its configs must be a tuple of configurations"
+    if type(event.trial) is not int:
+        return "its trial must be a whole number"
+    if event.outcome not in ("stopped", "failed"):
+        return "its outcome must be 'stopped' or 'failed'"
+    return None if type(event.reason) is str else "its reason must be text"
 
 
 def _is_number(value: Any) -> bool:

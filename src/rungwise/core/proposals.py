@@ -7,8 +7,8 @@ another thread, however long that takes, and the same study still takes the same
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,7 @@ class Proposals:
         self._trials = trials
         self._levels = levels
         self._slow = is_slow(study.searcher)
+        self._added: deque[Config] = deque()
         self._keys: list[str] = []
         self._history: History | None = None
         if study.space is not None:
@@ -65,6 +66,8 @@ class Proposals:
         study = self._study
         if number < len(study.initial):
             return study.initial[number]
+        if self._added:
+            return self._added[0]
         if study.space is None or study.searcher is None or self._history is None:
             return None
         rng = seeding.generator(study.seed, "searcher", number)
@@ -79,12 +82,18 @@ class Proposals:
 
     def drawn(self, number: int, config: Config | None) -> None:
         """Trial ``number`` is drawn with this configuration: freeze what is known now."""
+        if self._added and number >= len(self._study.initial) and config == self._added[0]:
+            self._added.popleft()
         if self._slow and config is not None:
             self._history = self._frozen(Seen(number, config, 0, Trial(number, config, 0)))
 
     def extend(self, study: Study) -> None:
         """The study goes on with other limits; what is searched, and how, stays."""
         self._study = study
+
+    def add(self, configs: Iterable[Config]) -> None:
+        """Propose these next, after the initial ones, before the searcher is asked again."""
+        self._added.extend(configs)
 
     def should_prefetch(self, number: int) -> bool:
         """Whether the proposal for this trial, the next one, should be computed in advance."""

@@ -43,6 +43,8 @@ class Cause(Enum):
     FAIL = "job failed"
     LOSE = "job lost"
     EXTEND = "study extended"
+    DISMISS = "stopped on request"
+    REJECT = "failed on request"
 
     __hash__ = object.__hash__
 
@@ -68,6 +70,13 @@ MOVES: Mapping[tuple[State, Cause], State] = {
     # trained to the maximum waits there, if the maximum was raised.
     (State.PAUSED, Cause.EXTEND): State.LOST,
     (State.STOPPED, Cause.EXTEND): State.PAUSED,
+    # On request: a trial on a worker is told to stop at once, and ends when its job has left.
+    (State.PAUSED, Cause.DISMISS): State.STOPPED,
+    (State.LOST, Cause.DISMISS): State.STOPPED,
+    (State.STOPPED, Cause.DISMISS): State.STOPPED,
+    (State.PAUSED, Cause.REJECT): State.FAILED,
+    (State.LOST, Cause.REJECT): State.FAILED,
+    (State.STOPPED, Cause.REJECT): State.FAILED,
 }
 
 MEANING: Mapping[State, str] = {
@@ -78,9 +87,10 @@ MEANING: Mapping[State, str] = {
     State.PAUSED: "waits at a rung and may be promoted",
     State.LOST: "its job was lost, or cut short by the end of a study that was extended since; it "
     "will be started again before any other",
-    State.STOPPED: "done: stopped by the scheduler, or trained to the maximum",
+    State.STOPPED: "done: stopped by the scheduler or on request, or trained to the maximum",
     State.ENDED: "its job ended without an error before its next rung; ranks last there",
-    State.FAILED: "its job failed and is not retried; ranks last at its next rung",
+    State.FAILED: "its job failed and is not retried, or it was failed on request; ranks last at "
+    "its next rung",
 }
 
 

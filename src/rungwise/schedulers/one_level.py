@@ -34,7 +34,7 @@ class OneLevel(Promotion):
         """The level moves up: all that were trained to the old one continue to the new one."""
         if extension.max_resource is None:
             return ()
-        level = extension.max_resource
+        old, level = self._levels[0], extension.max_resource
         self.ladder = Ladder((level,), self.ladder.eta)
         self._levels = self.ladder.levels
         self.rungs[:] = [Rung(level, self._cut)]
@@ -49,7 +49,7 @@ class OneLevel(Promotion):
                 continue
             if trial.state is State.LOST:
                 trial.until = level
-            elif trial.state is State.STOPPED:
+            elif trial.state is State.STOPPED and trial.resource >= old:
                 done.append(trial.id)
                 if trial.losses[-1] < math.inf:
                     self._behind.append(trial.id)

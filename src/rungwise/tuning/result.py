@@ -30,6 +30,7 @@ from rungwise.study_options import RunOptions
 from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import list_trials
 from rungwise.tuning.failure_text import describe_failure, describe_traceback
+from rungwise.tuning.labels import read_labels
 from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
 from rungwise.views import BestTrial, StudyResult, StudyView
 
@@ -77,6 +78,11 @@ class TuningResult(StudyResult):
         found = self.view.best
         best = "nothing yet" if found is None else f"{self.metric}={found.value:g}"
         return f"<result of {self.trials} trials: {best}; {self.path}>"
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], str]:
+        """(the tags, the note) that the study was given, by ``rungwise tag`` for example."""
+        return read_labels(self._about.options)
 
     # -- what was found ------------------------------------------------------------------------
 
@@ -131,7 +137,9 @@ class TuningResult(StudyResult):
         document = super().to_json(top=top)
         saving = self.saved_versus_asha()
         asha = None if saving is None else {"resource": saving.other, "ratio": saving.ratio}
+        tags, note = self.labels
         more = {"study": str(self.path), "failures": len(self.failures), "asha": asha}
+        more |= {"tags": list(tags), "note": note}
         return {**document, **jsonable(more)}
 
     def saved_versus(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from rungwise.backends.base import Backend, PreparedBackend, Workplace
 from rungwise.checkpoints import CheckpointStore, parse_bytes
 from rungwise.core.decisions import Decision
 from rungwise.core.engine import Engine
-from rungwise.core.events import JobFailed, Reported
+from rungwise.core.events import JobFailed, Reported, Request, TrialStopped
 from rungwise.core.failures import Failure
 from rungwise.display import Display, Snapshot
 from rungwise.driver import Driver
@@ -37,6 +38,7 @@ from rungwise.tuning.mirror import Mirror, MirrorPlace
 from rungwise.tuning.misuse import MisuseWatch
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
+from rungwise.tuning.requests import RequestDesk
 from rungwise.tuning.surroundings import (
     FileWatch,
     describe_way_to_resume,
@@ -73,6 +75,10 @@ _CONSEQUENCES = {
     (False, False): "",
     (False, True): " (it is spared: the surroundings have failed)",
 }
+
+
+REQUESTS_EVERY = 0.5
+"""Seconds between two looks for requests."""
 
 
 class Tuner:
@@ -123,6 +129,8 @@ class Tuner:
         self._ceilings = len(self.engine.scheduler.ceilings)
         self._interrupted = self._interrupt_shown = False
         self._recall: Callable[[], None] | None = None
+        self._desk: RequestDesk | None = None
+        self._next_requests = 0.0
         self._gave_up: Failure | None = None
         self._first_failures = FirstFailures(prepared.workers)
         self._misuse = MisuseWatch(display, self.engine, assignments, store)
@@ -147,6 +155,8 @@ class Tuner:
             jobs=len(self.engine.jobs),
         )
         self._mirror = self._open_mirror()
+        if self._takes_requests():
+            RequestDesk(self._file, self.engine, self._since).work()
         try:
             return self._run()
         finally:
@@ -221,6 +231,13 @@ class Tuner:
 
         self._recall = recall
         try:
+            if self._takes_requests():
+                self._desk = RequestDesk(
+                    self._file,
+                    self.engine,
+                    submit=self._submit_to(driver),
+                    interrupt=self._interrupt,
+                )
             if self._interrupted:  # while workers were being started
                 return
             self._display.begin(self._snapshot(backend))
@@ -236,7 +253,29 @@ class Tuner:
             elif policy.outage is not None and not self._interrupted:
                 raise make_outage_error(policy.outage, self._file, kept=self._kept)
         finally:
+            self._desk = None
             ahead.close()
+
+    def _takes_requests(self) -> bool:
+        return self._kept and self._assignments.phase == "tune"
+
+    @staticmethod
+    def _submit_to(driver: Driver) -> Callable[[Request], None]:
+        def submit(event: Request) -> None:
+            driver.submit(event)
+            if isinstance(event, TrialStopped):
+                driver.dismiss(event.trial)
+
+        return submit
+
+    def _take_requests(self, now: float) -> None:
+        """Apply what was asked of the study since the last time."""
+        if self._desk is None or time.monotonic() < self._next_requests:
+            return
+        self._next_requests = time.monotonic() + REQUESTS_EVERY
+        self._desk.clock = now
+        for text in self._desk.work():
+            self._notice(text)
 
     def _make_policy(self) -> Policy:
         options = self._options
@@ -353,6 +392,7 @@ class Tuner:
         if self._mirror is not None:
             for text in self._mirror.take_notices():
                 self._notice(text)
+        self._take_requests(backend.now)
         if self._display.due():
             self._display.update(self._snapshot(backend))
 

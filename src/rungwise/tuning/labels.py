@@ -1,0 +1,24 @@
+"""Tags and a note of a study, as its file keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rungwise.storage.study_file import StudyFile
+
+LABELS = "labels"
+"""Their key among the options of a study file."""
+
+
+def read_labels(options: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
+    """(the tags, the note) of a study, from its options in the file."""
+    found = options.get(LABELS, {})
+    return tuple(found.get("tags", ())), str(found.get("note", ""))
+
+
+def read_labels_of(study: Path) -> tuple[tuple[str, ...], str]:
+    """The same of a study file; its entries are not read."""
+    with StudyFile(study, mode="read", checked=False) as file:
+        return read_labels(file.about.options)
