@@ -4,8 +4,10 @@ import os
 import shutil
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
+from faults import trainings
 from faults.scenarios import eventually
 
 import rungwise as rw
@@ -113,3 +115,13 @@ def test_all_readers_beside_a_running_study(scene):
         rounds += 1
     assert rounds > 2
     assert tuner.outcome()["ended"]
+
+
+def test_the_lock_of_a_trial_notices_that_it_is_trained_twice(scene, monkeypatch):
+    """What all other tests rely on when they find no violation."""
+    monkeypatch.setattr(trainings, "FOLDER", scene.folder)
+    run = SimpleNamespace(trial=7, _job=1)
+    with trainings.alone(run):
+        assert not scene.side("violation")
+        with trainings.alone(run):
+            assert len(scene.side("violation")) == 1

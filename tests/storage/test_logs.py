@@ -181,7 +181,7 @@ def alter(path, statement):
         ("DELETE FROM entries WHERE number = 2", "entry 2 is missing"),
         ("UPDATE entries SET checksum = 0 WHERE number = 4", "entry 4 was altered"),
         ("UPDATE study SET document = '{}'", "its study was altered"),
-        ("UPDATE study SET document = '{}', checksum = NULL", "its study cannot be read"),
+        ("UPDATE study SET document = '{}', checksum = NULL", "its study was altered"),
         ("UPDATE study SET part = 1", "its study 0 is missing"),
         ("UPDATE entries SET part = 1 WHERE number = 5", "entry 5 was altered"),
         ("UPDATE entries SET part = 'x' WHERE number = 5", "entry 5 was altered"),

@@ -332,6 +332,10 @@ def test_what_cannot_be_read_about_a_study_is_told(path, text, error, told):
         ("UPDATE notes SET document = CAST(document AS BLOB)", "a note cannot be read"),
         ("UPDATE study SET document = replace(document, '9', '8')", "its study was altered"),
         ("UPDATE study SET document = CAST(document AS BLOB)", "it holds no log"),
+        (
+            "UPDATE study SET checksum = NULL, document = replace(document, '9', '8')",
+            "its study was altered",
+        ),
     ],
 )
 def test_what_was_altered_besides_the_log_is_noticed(path, statement, told):

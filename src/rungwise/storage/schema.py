@@ -36,8 +36,13 @@ def _add_parts(database: sqlite3.Connection) -> None:
 def _add_closing(database: sqlite3.Connection) -> None:
     """Version 4: how the file ended when it was last closed; no row while it is being written.
 
-    And a summary of the study, with the state that it sums up.
+    And a summary of the study, with the state that it sums up. From now on the specification of
+    every study has a checksum; version 1 had none.
     """
+    query = "SELECT rowid, document, part FROM study WHERE checksum IS NULL"
+    for row, text, part in database.execute(query).fetchall():
+        values = (chain_checksum(text, before=part), row)
+        database.execute("UPDATE study SET checksum = ? WHERE rowid = ?", values)
     database.execute(
         "CREATE TABLE closing (entries INTEGER NOT NULL, checksum INTEGER NOT NULL, "
         "notes INTEGER NOT NULL)"

@@ -346,7 +346,8 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             for expected, (text, stored, number) in enumerate(found):
                 if number != expected:
                     raise CorruptLogError(str(self.path), f"its study {expected} is missing")
-                if stored is not None and chain_checksum(text, before=number) != stored:
+                unknown = stored is None and self.version < 4  # version 1 kept none
+                if not unknown and chain_checksum(text, before=number) != stored:
                     raise CorruptLogError(str(self.path), "its study was altered")
                 try:
                     studies.append(codec.study_from_json(json.loads(text), types=self._types))
