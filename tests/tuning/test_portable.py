@@ -126,6 +126,14 @@ def test_functions_whose_code_is_not_known_have_no_fingerprint():
     assert function_reference.compute_fingerprint(rw.Run.report.__get__(None, str).__call__) is None
 
 
+def test_a_file_that_was_edited_since_it_was_imported_gives_no_fingerprint(tmp_path):
+    """Its lines are looked up by number, and may be anything by now, even no Python."""
+    path, names = tmp_path / "model.py", {}
+    path.write_text("a table: (\nof `code`,\nnever closed [\n")
+    exec(compile("\n\ndef train(config, run):\n    pass\n", str(path), "exec"), names)  # noqa: S102
+    assert function_reference.compute_fingerprint(names["train"]) is None
+
+
 def shift(monkeypatch, bits):
     """Another machine: whatever is drawn on a logarithmic scale has other last bits."""
     propose = rw.searchers.RandomSearcher.propose

@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 import textwrap
+import tokenize
 import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -78,8 +79,8 @@ def compute_fingerprint(train: Any) -> str | None:
         else:
             source = textwrap.dedent(inspect.getsource(train))
             text = ast.unparse(ast.parse(source)).encode()
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
+    except (OSError, TypeError, SyntaxError, ValueError, tokenize.TokenError):
+        return None  # for one, the file was edited after it was imported
     return hashlib.sha256(text).hexdigest()[:16] if text else None
 
 
