@@ -93,8 +93,9 @@ def test_documents_share_their_keys(real, simulated):
     assert set(ours) & set(theirs) == COMMON
     for name in COMMON - {"metric", "seconds", "best"}:
         assert ours[name] == theirs[name], name
-    assert {**theirs["best"], "checkpoint": None, "row": simulated.best.row} == ours["best"]
-    assert set(theirs) - COMMON == {"study", "failures", "asha"}
+    saved = {"checkpoint": None, "checkpoint_resource": None}
+    assert {**theirs["best"], **saved, "row": simulated.best.row} == ours["best"]
+    assert set(theirs) - COMMON == {"study", "failures", "asha", "tags", "note"}
     assert set(ours) - COMMON == {"jobs", "rows", "leads"}
 
 
