@@ -5,6 +5,7 @@ import secrets
 import pytest
 from extras import needing, needs
 
+import rungwise as rw
 from rungwise.checkpoints import CheckpointStore, FolderStore, FsspecStore
 from rungwise.testing import StoreConformance
 
@@ -82,3 +83,28 @@ def test_a_store_is_a_value(tmp_path, kind):
     assert store == kind.from_json(store.to_json()) != kind(f"{place}/more")
     assert hash(store) == hash(kind(place, **given))
     assert list(tmp_path.iterdir()) == []
+
+
+def train(config, run):
+    for epoch in run.resources():
+        with run.checkpoint(epoch) as folder:
+            (folder / "model").write_text(str(epoch))
+        run.report(epoch, loss=abs(config["x"] - 0.3) + 1 / epoch)
+
+
+@pytest.mark.slow
+def test_a_study_whose_checkpoints_are_on_s3(s3, tmp_path):
+    import s3fs  # noqa: PLC0415
+
+    bucket, study = f"bucket-{secrets.token_hex(8)}", tmp_path / "a.db"
+    given = {"metric": "loss", "goal": "min", "max_resource": 3, "trials": 3, "show": "quiet"}
+    given |= {"study": study, "workers": 1, "checkpoints": f"s3://{bucket}/x"}
+    with pytest.raises(rw.StoreUnavailableError, match=f"s3://{bucket}/x/a.db.files.*bucket"):
+        rw.tune(train, {"x": rw.Float(0, 1)}, **given)
+    assert not list(tmp_path.iterdir())
+    s3fs.S3FileSystem().mkdir(bucket)
+    result = rw.tune(train, {"x": rw.Float(0, 1)}, **given, mirror=f"s3://{bucket}/mirror")
+    assert result.failures == ()
+    assert (result.best.checkpoint / "model").exists()
+    assert s3fs.S3FileSystem().exists(f"{bucket}/mirror/a.db")
+    assert b"secret" not in study.read_bytes()

@@ -189,7 +189,7 @@ def tune(
     check_kept(options, study)
     prepared = options.backend.prepare(train)
     _check_finish(asked, prepared.workers)
-    check_places(options, prepared)
+    check_places(options, prepared, study)
     about = _about(train, metric, options, prepared, open_ended=open_ended, transfer=earlier)
     display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
@@ -270,7 +270,7 @@ def resume(
         if train is None:
             train = function_reference.find(about, file.path)
         prepared = chosen.backend.prepare(train)
-        check_places(chosen, prepared)
+        check_places(chosen, prepared, study)
         folded = fold_for_resuming(file.main, extend_by(more, shown(file.path)))
         if "max_resource" in more and about.open_ended:
             file.change_about(replace(about, open_ended=False))

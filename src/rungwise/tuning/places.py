@@ -23,15 +23,20 @@ def check_kept(options: RunOptions, study: Any) -> None:
         raise InvalidArgumentError("mirror", options.mirror, rule)
 
 
-def check_places(options: RunOptions, prepared: PreparedBackend) -> None:
+def check_places(options: RunOptions, prepared: PreparedBackend, study: Any) -> None:
     """Both places can be written to and read.
+
+    Args:
+        options: how the study is run.
+        prepared: where it is trained.
+        study: its file.
 
     Raises:
         StoreUnavailableError: one of them cannot.
         InvalidArgumentError: no worker would see what is written there.
     """
     if options.checkpoints is not None:
-        store = options.store_beside(Path("study.db"))
+        store = options.store_beside(Path(study))
         if store.within_process and not prepared.within_process:
             rule = (
                 "it is the memory of this process, which workers in other processes do not see: "
@@ -40,7 +45,7 @@ def check_places(options: RunOptions, prepared: PreparedBackend) -> None:
             raise InvalidArgumentError("checkpoints", options.checkpoints, rule)
         store.check()
     if options.mirror is not None:
-        MirrorPlace(options.mirror, "study.db").check()
+        MirrorPlace(options.mirror, Path(study).name).check()
 
 
 def fetch_from_mirror(path: Path, options: RunOptions, types: Sequence[type]) -> str | None:
