@@ -83,4 +83,5 @@ def test_parameters_have_columns_where_they_fit(result):
 def test_columns_is_honoured_where_there_is_no_terminal(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr("sys.stdout", io.StringIO())
-    assert out().width == width
+    assert out(narrow=True).width == width
+    assert out().width == 120  # tables that are not made for less

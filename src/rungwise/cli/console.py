@@ -19,14 +19,18 @@ PROGRESS_DELAY = 2.0
 """Seconds after which progress is shown."""
 
 
-def out() -> Console:
-    """The console for results."""
+def out(*, narrow: bool = False) -> Console:
+    """The console for results.
+
+    Args:
+        narrow: whether all that is printed fits any width, so that COLUMNS is honoured.
+    """
     # Without a terminal the width is that of wide tables, so that nothing is cut in a log; rich
     # itself takes COLUMNS for terminals only.
     console = Console(highlight=False)
     if console.is_terminal:
         return console
-    asked = os.environ.get("COLUMNS", "")
+    asked = os.environ.get("COLUMNS", "") if narrow else ""
     width = int(asked) if asked.isascii() and asked.isdigit() and int(asked) > 0 else 120
     return Console(highlight=False, width=width)
 

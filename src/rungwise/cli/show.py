@@ -33,7 +33,7 @@ def show(
     if as_json:
         typer.echo(summary.as_line(summary.result_to_json(result, top=top)))
         return
-    console = out()
+    console = out(narrow=True)
     if trial is not None:
         if trial >= result.trials:
             rule = f"the study has the trials 0 to {result.trials - 1}"

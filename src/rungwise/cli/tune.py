@@ -223,7 +223,7 @@ def _finish(result: TuningResult, show: str, *, why: bool) -> None:
     if show == "json":
         typer.echo(as_line({"kind": "result", **result_to_json(result)}))
     else:
-        console = out()
+        console = out(narrow=True)
         if not quiet:
             print_leaderboard(console, result, 5)
         print_summary(console, result, why=why)
