@@ -22,16 +22,20 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 import rungwise as rw
 from rungwise import benchmarks
 from rungwise.core.scheduler import Recipe
-from rungwise.searchers import GP, KDE, TPE, OptunaSearcher, Searcher, Sobol
+from rungwise.core.searcher import History
+from rungwise.searchers import GP, KDE, TPE, OptunaSearcher, RandomSearcher, Searcher, Sobol
+from rungwise.searchers.observations import standings
+from rungwise.space import Space
 
 RECORDED = ("fashion-nas", "fashion-hpo", "mlp-hpo", "text-hpo")
 LCBENCH = "lcbench"
@@ -40,6 +44,22 @@ EPOCHS = 50
 WORST = 3.0
 BASE = ("asha", "random", 256)
 """What all others are compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class SameStart:
+    """Optuna's TPE after the random draws with which TPE() begins, so that luck is shared."""
+
+    slow: ClassVar[bool] = True
+
+    def propose(
+        self, space: Space, history: History, rng: np.random.Generator
+    ) -> dict[str, Any] | None:
+        """Random until ten trials have reported."""
+        began = len(standings(history)) >= TPE().startup
+        searcher = OptunaSearcher("tpe") if began else RandomSearcher()
+        return searcher.propose(space, history, rng)
+
 
 SCHEDULERS: dict[str, Any] = {
     "asha": lambda resources: rw.ASHA(max_resource=resources),
@@ -53,8 +73,10 @@ SEARCHERS: dict[str, Any] = {
     "gp": lambda _: GP(),
     "kde": lambda _: KDE(),
     "optuna-tpe": lambda _: OptunaSearcher("tpe"),
+    "optuna-tpe-same-start": lambda _: SameStart(),
     "optuna-gp": lambda _: OptunaSearcher("gp"),
 }
+
 
 Key = tuple[str, int, str, str, int, int]
 """(group, data set, scheduler, searcher, trials, seed)"""
