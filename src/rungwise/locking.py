@@ -145,10 +145,14 @@ class FileLock:
 
 
 def identify_file(path: Path) -> tuple[int, int] | None:
-    """Which file is at a path: device and number; None if there is none."""
+    """Which file is at a path: device and number; None if there is none.
+
+    Raises:
+        OSError: that cannot be said now, for example because a server does not answer.
+    """
     try:
         found = path.stat(follow_symlinks=False)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino
 

@@ -1,5 +1,6 @@
 """Study files: the log, and what is known of a real study besides."""
 
+import errno
 import json
 import math
 import shutil
@@ -542,3 +543,19 @@ def test_about_is_plain_json(path):
     ((text,),) = database.execute("SELECT document FROM notes WHERE kind = 'about'").fetchall()
     database.close()
     assert json.loads(text)["metric"] == "acc"
+
+
+def test_a_server_that_does_not_answer_is_no_loss(path, monkeypatch):
+    def fail(_):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    with begun(path) as file:
+        assert file.log.find_loss() is None
+        with monkeypatch.context() as patch:
+            patch.setattr("rungwise.storage.known_files.identify_file", fail)
+            assert file.log.find_loss() is None
+        path.rename(path.with_name("moved.db"))
+        assert "was deleted or moved" in file.log.find_loss()
+        assert file.log.rescue() == path
+    with StudyFile(path, mode="read") as file:
+        assert file.begun

@@ -25,7 +25,10 @@ class KnownFiles:
     def find_loss(self) -> str | None:
         """Which of them was deleted, moved or replaced; None if none."""
         for place, known in self._known.items():
-            found = identify_file(place)
+            try:
+                found = identify_file(place)
+            except OSError:  # a server that does not answer is no loss
+                continue
             if known is None:
                 self._known[place] = found  # the -wal file may appear later
             elif found != known:
