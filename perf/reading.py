@@ -69,8 +69,8 @@ def write_study(path: Path, trials: int, resources: int) -> int:
         return engine.reports
 
 
-def measure(*command: str) -> tuple[float, float]:
-    """Seconds and megabytes that a command takes."""
+def measure(*command: str) -> tuple[float, float, float]:
+    """Seconds, seconds of processor time and megabytes that a command takes."""
     began = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-c", "from rungwise.cli import main; main()", *command],
@@ -79,7 +79,7 @@ def measure(*command: str) -> tuple[float, float]:
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command} ended with {status}")
-    return time.monotonic() - began, usage.ru_maxrss / 1024
+    return time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -89,7 +89,9 @@ def main() -> None:
     parser.add_argument("--resources", type=int, nargs="*", default=[2, 20])
     parser.add_argument("--replay", action="store_true")
     asked = parser.parse_args()
-    print("| reports | command | seconds | MB |\n|---|---|---|---|", flush=True)
+    print(
+        "| reports | command | seconds | of the processor | MB |\n|---|---|---|---|---|", flush=True
+    )
     for resources in asked.resources:
         with tempfile.TemporaryDirectory(prefix="reading-") as folder:
             path = Path(folder, "study.db")
@@ -100,8 +102,9 @@ def main() -> None:
                 database.commit()
                 database.close()
             for command in (("show", str(path)), ("list", folder)):
-                seconds, megabytes = measure(*command)
-                row = f"| {reports:,} | {command[0]} | {seconds:.1f} | {megabytes:.0f} |"
+                seconds, processor, megabytes = measure(*command)
+                times = f"{seconds:.1f} | {processor:.1f}"
+                row = f"| {reports:,} | {command[0]} | {times} | {megabytes:.0f} |"
                 print(row, flush=True)
 
 
