@@ -39,6 +39,7 @@ def train(config, run):
         ({"address": ""}, "HOST:PORT"),
         ({"runtime_env": "."}, "working_dir"),
         ({"autoscale": 1}, "true or false"),
+        ({"autoscale": True}, "workers is 'auto', but with autoscale=True it must be a number"),
         ({"nodes_per_worker": 0}, "nodes_per_worker is 0"),
         ({"start_timeout": 0}, "above 0"),
     ],

@@ -168,6 +168,9 @@ class Ray:
         if self.workers == "auto" and not self.share.bundle:
             rule = "without any resource per worker it must be a number"
             raise InvalidArgumentError("workers", self.workers, rule)
+        if self.workers == "auto" and self.autoscale:
+            rule = "with autoscale=True it must be a number: for how many nodes are started"
+            raise InvalidArgumentError("workers", self.workers, rule)
 
     @property
     def share(self) -> Share:
