@@ -134,7 +134,9 @@ class Cluster:
             sdk.request_resources(bundles=[dict(each) for each in bundles])
 
     def address_of_this_node(self) -> str:
-        """Where other nodes reach this process."""
+        """Where the nodes reach this process: a Ray of its own has no other than this machine."""
+        if self._ours and _joined and _joined[0][0] == "local":
+            return "127.0.0.1"
         return str(self.ray.util.get_node_ip_address())
 
     def disconnect(self) -> None:
