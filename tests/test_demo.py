@@ -57,7 +57,7 @@ def test_it_ends_with_all_that_matters(kept):
     held = rw.load(path)
     assert f"validation {held.best.value:.2%} correct after {held.best.resource:g} epochs" in plain
     assert f"PASHA spent {held.resource_spent:g} epochs on 9 configurations" in plain
-    for words in ("winner activation=", "The study ended", SENTENCE, "ASHA, run", "test "):
+    for words in ("winner learning_rate=", "The study ended", SENTENCE, "ASHA, run", "test "):
         assert words in plain
     assert plain.index("Recorded architectures (fashion-nas)") > plain.index("The study ended")
     assert "PASHA saved" in plain
@@ -74,7 +74,7 @@ def test_a_kept_study_is_not_run_again(kept):
 
 
 def test_another_study_is_not_mixed_in(kept):
-    done = demo("--trials", 10, "--epochs", 9, "--study", kept[0], "--json", check=False)
+    done = demo("--trials", 8, "--epochs", 9, "--study", kept[0], "--json", check=False)
     assert done.returncode == 2
     assert "trials" in done.stderr
     assert "Traceback" not in done.stderr

@@ -36,6 +36,7 @@ LAYERS = [
 """Lowest first; those of one layer do not import each other."""
 
 IN_FUNCTIONS = {
+    ("run.py", "rungwise.sharing"): "multiprocessing is slow to import, and few jobs are shared",
     ("display/__init__.py", "rungwise.display.live"): "rich is slow to import",
     ("searchers/gp.py", "rungwise.searchers.gaussian"): "it brings in SciPy",
     ("specification/files.py", "rungwise.specification.yaml_loader"): "PyYAML is slow to import",

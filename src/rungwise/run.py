@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rungwise.checkpoints import CheckpointStore, means_full_disk, measure_folder
 from rungwise.core.events import FURTHEST
@@ -22,7 +22,9 @@ from rungwise.errors import (
     SilentTrialError,
     StoreUnavailableError,
 )
-from rungwise.sharing import JobLeftError, ShareClient, ShareServer
+
+if TYPE_CHECKING:
+    from rungwise.sharing import ShareClient, ShareServer
 
 Phase = Literal["tune", "retrain"]
 
@@ -273,6 +275,8 @@ class Run:
                     if not go_on:
                         break
         """
+        from rungwise.sharing import ShareClient, ShareServer  # noqa: PLC0415 - slow, and few need it
+
         self._must_be_here("run.share")
         if self._server is None:
             alone = threading.current_thread() is threading.main_thread()
@@ -368,6 +372,8 @@ class SharedRun(Run):
 
 
 def _open_shared(address: Any, token: bytes, *rest: Any) -> SharedRun:
+    from rungwise.sharing import ShareClient  # noqa: PLC0415 - slow, and few need it
+
     return SharedRun(ShareClient(address, token), *rest)
 
 
@@ -387,6 +393,8 @@ class _SharedChannel:
         self._ask("notice", text)
 
     def _ask(self, *request: Any) -> Any:
+        from rungwise.sharing import JobLeftError  # noqa: PLC0415 - slow, and few need it
+
         try:
             return self._client.ask(*request)
         except JobLeftError:
