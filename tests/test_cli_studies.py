@@ -241,6 +241,7 @@ def test_list_names_what_cannot_be_read(finished, folder):
     data = bytearray((finished / "train.db").read_bytes())
     data[5000:9000] = bytes(4000)
     (folder / "broken.db").write_bytes(data)
+    os.mkfifo(folder / "pipe.db")  # a study it is not, and nobody will ever write to it
     assert "cannot be read" in rungwise(folder, "list").stdout
 
 

@@ -12,8 +12,11 @@ from extras import needing
 from faults.scenarios import course, eventually
 
 import rungwise as rw
+from rungwise.core.events import JobRequested
 from rungwise.core.replay import replay
 from rungwise.storage.sqlite import SqliteLog
+from rungwise.storage.study_file import StudyFile
+from rungwise.tuning.folding import fold_for_resuming
 
 SIZE = {"max_resource": 27, "trials": 24, "workers": 1, "seed": 3}
 
@@ -114,6 +117,18 @@ def test_a_file_that_is_behind_its_mirror_is_refused(given, tmp_path):
     old.rename(given["study"])
     with pytest.raises(rw.InvalidArgumentError, match="the study went on elsewhere: move"):
         rw.resume(given["study"], train, show="quiet")
+
+
+def test_a_file_that_went_on_beside_its_mirror_is_refused(given):
+    with pytest.raises(KeyboardInterrupt):
+        tune(**given, on_report=interrupt)
+    tune(**{**given, "mirror": None})
+    with StudyFile(given["mirror"] / "a.db") as file:
+        engine, clock = fold_for_resuming(file.main)
+        request = JobRequested(clock + 1)
+        file.main.extend([(request, engine.handle(request))])
+    with pytest.raises(rw.InvalidArgumentError, match="which went on in both places"):
+        rw.resume(given["study"], train, mirror=str(given["mirror"]), show="quiet")
 
 
 def interrupt(report):

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 import rungwise as rw
+from rungwise.storage import sqlite
+from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.exports import list_rows
+from rungwise.tuning.summaries import load_summary
 
 PLACE = Path(__file__).parents[1] / "data" / "studies_0_1_0"
 EXPECTED = json.loads((PLACE / "expected.json").read_text())
@@ -99,3 +102,37 @@ def test_a_winner_that_was_retrained_is_known(old, capsys):
 
     show(Path(old("ended")))
     assert "Retrained trial 1 to 30: loss = 0.0478528" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("moment", ["opened", "first transaction"])
+def test_one_whose_tuner_is_killed_before_its_first_report_is_whole(
+    old, tmp_path, monkeypatch, moment
+):
+    path, left = Path(old("ended")), tmp_path / "left"
+
+    def leave(*_):
+        """What a writer that is killed now leaves behind."""
+        left.mkdir()
+        for found in tmp_path.glob("ended.db*"):
+            if found.is_file():
+                shutil.copyfile(found, left / found.name)
+
+    if moment == "opened":
+        with StudyFile(path):
+            leave()
+    else:
+        StudyFile(path).close()
+        path.with_name("ended.db.lock").unlink()  # it was moved, in one file
+        mark_open = sqlite.mark_open
+        monkeypatch.setattr(
+            sqlite, "mark_open", lambda database: (mark_open(database), leave(database))
+        )
+        with StudyFile(path) as file, file.log.transaction():
+            pass
+    assert described(left / "ended.db") == EXPECTED["ended"]
+
+
+def test_what_is_printed_names_what_was_retrained(old, tmp_path):
+    path = old("ended")
+    rw.resume(path, make_train(tmp_path), show="quiet")  # which leaves a summary
+    assert load_summary(path).retrained == rw.load(path).retrained != ()

@@ -157,6 +157,9 @@ def test_an_open_ended_study_gets_a_maximum_only_above_its_safety_net(tmp_path):
     tune(path, scheduler=None, max_resource=None, trials=3)
     with pytest.raises(rw.errors.InvalidArgumentError, match="must be above 59049"):
         resume(path, max_resource=81)
+    tune(path, scheduler=None, max_resource=3**11, trials=4)
+    with StudyFile(path, mode="read") as file:
+        assert not file.about.open_ended  # so that trials see the maximum
 
 
 def test_the_command_line_extends_and_says_so(tmp_path):

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 
 import pytest
 from command_line import run_here
 
 import rungwise as rw
 from rungwise.core.events import ConfigurationsAdded, TrialStopped
+from rungwise.driver import Driver
 from rungwise.storage.study_file import StudyFile, study_folder
 from rungwise.tuning import requests
 from rungwise.tuning.spool import Spool
@@ -234,3 +236,34 @@ def test_a_request_that_cannot_be_read_is_refused_and_the_study_goes_on(tmp_path
     (study_folder(path) / "requests" / "0.json").write_text("{half")
     assert requests.label(path, tags="a").state == "applied"
     assert [spool.take_answer(name).state for name in (*names, "0")] == ["refused"] * 4
+
+
+@pytest.mark.parametrize("labels", [["a"], {"tags": 5, "note": 3}, {"tags": [1, 2]}])
+def test_labels_that_are_no_text_are_none(tmp_path, labels):
+    path = tmp_path / "s.db"
+    tune(path)
+    with StudyFile(path) as file:
+        file.change_about(replace(file.about, options={**file.about.options, "labels": labels}))
+    for command in (["list", str(tmp_path)], ["show", str(path)]):
+        assert run_here(command).returncode == 0
+    assert requests.label(path, tags="a").text == "tags: a"
+
+
+def test_what_is_asked_while_the_last_jobs_leave_is_for_a_study_that_has_ended(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "s.db"
+    halt = Driver.halt
+
+    def ask_and_halt(driver):
+        Spool(study_folder(path)).send({"kind": "add", "configs": [{"x": 0.5, "units": 7}]})
+        halt(driver)
+
+    monkeypatch.setattr("rungwise.tuning.tuner.REQUESTS_EVERY", 0.0)
+    monkeypatch.setattr(Driver, "halt", ask_and_halt)
+    try:
+        assert tune(path, trials=3, finish="paper").trials == 3
+    except rw.StudyInterrupted:  # which would end pytest itself
+        pytest.fail("the study was reopened while it was leaving")
+    monkeypatch.undo()
+    assert tune(path, trials=3, finish="paper").trials == 4

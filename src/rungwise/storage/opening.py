@@ -67,8 +67,8 @@ def check_file(database: sqlite3.Connection, path: Path, *, fresh: bool, pages: 
     return version
 
 
-def migrate(database: sqlite3.Connection, version: int) -> bool:
-    """Bring a file up to date; whether anything was to be done."""
+def migrate(database: sqlite3.Connection, version: int) -> None:
+    """Bring a file up to date."""
     for number in range(version, len(MIGRATIONS)):
         database.execute("BEGIN IMMEDIATE")
         MIGRATIONS[number](database)
@@ -78,4 +78,3 @@ def migrate(database: sqlite3.Connection, version: int) -> bool:
     if version < len(MIGRATIONS):
         # So that the file itself, and not only the -wal file, has the application id.
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return version < len(MIGRATIONS)

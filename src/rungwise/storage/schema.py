@@ -36,6 +36,8 @@ def _add_parts(database: sqlite3.Connection) -> None:
 def _add_closing(database: sqlite3.Connection) -> None:
     """Version 4: how the file ended when it was last closed; no row while it is being written.
 
+    What is there now is complete: until more is written, the file is as if it had been closed.
+
     And a summary of the study, with the state that it sums up. From now on the specification of
     every study has a checksum; version 1 had none.
     """
@@ -46,6 +48,11 @@ def _add_closing(database: sqlite3.Connection) -> None:
     database.execute(
         "CREATE TABLE closing (entries INTEGER NOT NULL, checksum INTEGER NOT NULL, "
         "notes INTEGER NOT NULL)"
+    )
+    database.execute(
+        "INSERT INTO closing SELECT count(*), "
+        "ifnull((SELECT checksum FROM entries ORDER BY number DESC LIMIT 1), 0), "
+        "(SELECT count(*) FROM notes) FROM entries"
     )
     database.execute(
         "CREATE TABLE summary (entries INTEGER NOT NULL, checksum INTEGER NOT NULL, "

@@ -334,7 +334,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             return
         database.execute("PRAGMA journal_mode = WAL")
         database.execute(f"PRAGMA synchronous = {self._durability.upper()}")
-        self._wrote = migrate(database, version)
+        migrate(database, version)
 
     def _read_parts(self) -> list[Study]:
         checked = "checksum" if self.version > 1 else "NULL"
@@ -372,6 +372,8 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         before = self._length, self._checksum, self._parts, self.notes
         with self._named():
             if not self._wrote:
+                # First: a writer that is killed before its first commit leaves a whole file.
+                self._note(*astuple(self._state))
                 mark_open(database)
                 self._wrote = True
             database.execute("BEGIN IMMEDIATE")

@@ -198,6 +198,8 @@ def tune(
     with _place(study) as path, open_or_fetch(path, options, display.notice, types) as file:
         _begin(file, asked, about, options.store_beside(path))
         folded = fold_for_resuming(file.main, extend_to(asked, about.metric, file))
+        if file.about.open_ended and not open_ended:
+            file.change_about(replace(file.about, open_ended=False))
         say_goal(display, metric, goal, asked.goal)
         callbacks = (on_report, on_end)
         kept = study is not None

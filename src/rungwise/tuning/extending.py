@@ -125,7 +125,7 @@ def _find_futility(engine: Engine, event: StudyExtended) -> str | None:
             f"be, and all of them have been drawn"
         )
     stops = isinstance(recipe, (ASHA, PASHA)) and recipe.variant == "stopping"
-    if stops and raised and trials is not None and trials <= drawn:
+    if stops and raised and trials is not None and trials + engine.added <= drawn:
         return (
             "with variant='stopping' no trial is trained again once it has been stopped, so a "
             "higher max_resource needs more trials as well"

@@ -14,8 +14,12 @@ LABELS = "labels"
 
 def read_labels(options: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     """(the tags, the note) of a study, from its options in the file."""
-    found = options.get(LABELS, {})
-    return tuple(found.get("tags", ())), str(found.get("note", ""))
+    found = options.get(LABELS)
+    if not isinstance(found, Mapping):  # none, or it was written by something else
+        return (), ""
+    tags, note = found.get("tags"), found.get("note")
+    texts = tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
+    return texts, note if isinstance(note, str) else ""
 
 
 def read_labels_of(study: Path) -> tuple[tuple[str, ...], str]:

@@ -28,7 +28,7 @@ from rungwise.locking import FileLock
 from rungwise.storage.known_files import save_copy
 from rungwise.storage.sqlite import SqliteLog
 
-Relation = Literal["none", "behind", "ahead", "other"]
+Relation = Literal["none", "behind", "ahead", "apart", "other"]
 
 
 class MirrorPlace:
@@ -186,6 +186,13 @@ def restore_from_mirror(study: Path, place: MirrorPlace, types: tuple[type, ...]
     if relation == "other":
         rule = f"{place.address} is the copy of another study: take another place"
         raise InvalidArgumentError("mirror", place.place, rule)
+    if relation == "apart":
+        rule = (
+            f"{place.address} and {study} have different reports of the same study, which went on "
+            f"in both places: take another place for the mirror, or move {study} away and its -wal "
+            f"and .lock with it, and the copy is taken instead"
+        )
+        raise InvalidArgumentError("mirror", place.place, rule)
     if relation == "ahead":
         rule = (
             f"{place.address} has more reports than {study}, so the study went on elsewhere: move "
@@ -206,7 +213,10 @@ def _put_here(copy: Path, study: Path) -> None:
 
 
 def compare_files(study: Path, copy: Path) -> Relation:
-    """How a copy relates to a study file: an earlier state of it, a later one, or another study."""
+    """How a copy relates to a study file.
+
+    It is an earlier state of it, a later one, one with other reports, or another study.
+    """
     try:
         with closing(_open_for_reading(study)) as ours, closing(_open_for_reading(copy)) as theirs:
             mine, its = (_read_tail(each) for each in (ours, theirs))
@@ -216,7 +226,7 @@ def compare_files(study: Path, copy: Path) -> Relation:
                 return "other"
             shorter = min(mine[1], its[1])
             if _read_checksum(ours, shorter) != _read_checksum(theirs, shorter):
-                return "other"
+                return "apart"
             return "ahead" if its[1] > mine[1] else "behind"
     except sqlite3.Error:
         return "other"

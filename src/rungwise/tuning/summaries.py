@@ -122,7 +122,7 @@ def _record(document: Mapping[str, Any]) -> EndedStudy:
 def _read(file: StudyFile) -> tuple[EndedStudy, float] | None:
     """The summary of a file, if it has one that is of all it holds."""
     text = file.log.read_summary()
-    if text is None or file.retrainings():
+    if text is None or file.retrainings() or file.retrains():
         return None
     try:
         document = json.loads(text)

@@ -249,6 +249,7 @@ class Tuner:
                 )
             self._watch.check(now=True)
             if self._is_over():
+                self._desk = None  # what is asked from now on is for a study that has ended
                 driver.halt()
             elif policy.outage is not None and not self._interrupted:
                 raise make_outage_error(policy.outage, self._file, kept=self._kept)
