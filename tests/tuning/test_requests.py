@@ -76,8 +76,14 @@ def running(tmp_path):
 
     def start():
         tuners.append(subprocess.Popen([sys.executable, str(script)], cwd=tmp_path))
-        wait_until(lambda: path.exists() and started(path) and rw.load(path).running)
+        wait_until(lambda: path.exists() and started(path) and (is_running() or has_ended()))
         return tuners[-1]
+
+    def is_running():
+        return rw.load(path).running
+
+    def has_ended():  # it may be quicker than a look at it
+        return tuners[-1].poll() is not None
 
     def started(path):
         try:
