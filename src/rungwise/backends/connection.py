@@ -64,15 +64,32 @@ class Connection:
 
     def receive(self) -> list[Any] | None:
         """The messages that have arrived; None when the other end is gone."""
+        return self._parse() if self._read() is not False else None
+
+    def receive_rest(self) -> list[Any]:
+        """All that a worker has sent which is dead; a message that it did not complete is lost."""
+        messages: list[Any] = []
+        while self._read():
+            parsed = self._parse()
+            if parsed is None:
+                break
+            messages += parsed
+        return messages
+
+    def _read(self) -> bool | None:
+        """Read what is there, a chunk at the most: None if that is nothing, False if it is over."""
         try:
             read = self.socket.recv(CHUNK)
         except BlockingIOError:
-            return []
+            return None
         except OSError:
-            return None
-        if not read:
-            return None
-        *lines, self._incoming = (self._incoming + read).split(b"\n")
+            return False
+        self._incoming += read
+        return bool(read)
+
+    def _parse(self) -> list[Any] | None:
+        """The messages that are complete; None if that is not what a worker sends."""
+        *lines, self._incoming = self._incoming.split(b"\n")
         if len(self._incoming) > LONGEST_LINE:
             return None
         try:

@@ -183,6 +183,7 @@ class WorkerBackend:
 
     def _accept(self) -> None:
         self._launcher.accept()
+        self._free = None  # it may have learnt that machines are leaving
         for worker in list(self._awaited.values()):
             self._connect(worker)
 
@@ -402,7 +403,6 @@ class WorkerBackend:
 
     def _check(self) -> None:
         """Look at what no socket tells."""
-        self._free = None  # machines may be leaving
         if self._launcher.arrivals is not None:
             self._accept()
         for worker in list(self._workers):
@@ -415,8 +415,8 @@ class WorkerBackend:
     def _check_worker(self, worker: Worker) -> None:
         if worker.handle.dead:
             # Children that it forked may keep its socket open: receive what is left first.
-            while worker.connection is not None and (messages := worker.connection.receive()):
-                for kind, *rest in messages:
+            if worker.connection is not None:
+                for kind, *rest in worker.connection.receive_rest():
                     self._handle_message(worker, kind, rest)
             self._died(worker)
         elif worker.handle.leaving and worker.assignment is None:
