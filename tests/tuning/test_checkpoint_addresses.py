@@ -234,6 +234,21 @@ def test_a_storage_that_is_away_costs_a_trial_no_retry(study, memory, monkeypatc
     assert (outage.left, result.failures) == (0, ())
 
 
+@pytest.mark.parametrize("options", [{}, {"checkpoint_quota": 1}])
+def test_a_storage_that_lets_nothing_be_removed_does_not_end_the_study(
+    study, memory, monkeypatch, capfd, options
+):
+    """Neither while it runs, to keep to a quota, nor when it has ended and is tidied up."""
+    outage = Outage(monkeypatch, "rm", 10**6)
+    result = tune(checkpoints=memory, study=study, backend=rw.Threads(1), show="lines", **options)
+    assert result.why.startswith("The study ended because 9 configurations were evaluated")
+    assert 0 < len(outage.waited)
+    said = capfd.readouterr().err
+    assert said.count("checkpoints could not be removed") == 1
+    assert "ConnectionError: the network is away" in said
+    assert ("checkpoint quota: checkpoints could not be removed" in said) == bool(options)
+
+
 def test_a_checkpoint_of_which_something_is_missing_is_not_used(memory):
     trial = FsspecStore(memory).trial("trial-00001")
     for resource in (1, 2):

@@ -288,10 +288,15 @@ class TrialObjects:
         """Remove the objects of a checkpoint, ``COMMITTED`` first: half of one does not exist."""
         files, root = open_address(self.address)
         mark = f"{prefix}/{COMMITTED}"
-        with suppress(FileNotFoundError):
-            if mark in objects:
-                files.rm_file(f"{root}/{mark}")
-            files.rm(f"{root}/{prefix}", recursive=True)
+        where = f"{self.address}/{prefix}"
+        if mark in objects:
+            _persist(where, lambda: _remove_if_there(files.rm_file, f"{root}/{mark}"))
+        _persist(where, lambda: _remove_if_there(files.rm, f"{root}/{prefix}", recursive=True))
+
+
+def _remove_if_there(remove: Callable[..., None], name: str, **how: bool) -> None:
+    with suppress(FileNotFoundError):
+        remove(name, **how)
 
 
 def _list_objects(address: str, waits: Sequence[float] = WAITS) -> Objects:

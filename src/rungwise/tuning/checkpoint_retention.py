@@ -22,6 +22,9 @@ from rungwise.formatting import format_bytes
 TARGET_SHARE = 0.9
 """Evictions go on down to this share of the quota, so that the next one is not due at once."""
 
+RETRY_GROWTH = 1.1
+"""If nothing could be removed, it is tried again once checkpoints take so many times as much."""
+
 BUSY = (State.RUNNING, State.PAUSING, State.STOPPING, State.LOST)
 GONE = (State.FAILED, State.ENDED)
 
@@ -138,7 +141,8 @@ class CheckpointRetention:
         self._sizes: dict[int, int] = {}
         self._unpruned: set[int] = set()
         self._newest: dict[int, tuple[int, int]] = {}
-        self._short = False
+        self._short = self._failed = False
+        self._next_eviction = float(quota or 0)  # as soon as they take more than this
         self.total = 0
         places = set(store.places())
         for trial in trials:
@@ -211,7 +215,7 @@ class CheckpointRetention:
     def _count(self, trial: int, size: int) -> None:
         self.total += size - self._sizes.get(trial, 0)
         self._sizes[trial] = size
-        if self._quota is not None and self.total > self._quota:
+        if self._quota is not None and self.total > self._next_eviction:
             self._evict(self._quota)
 
     def _evict(self, quota: int) -> None:
@@ -223,14 +227,16 @@ class CheckpointRetention:
         leaders = {trial.id for trial in nsmallest(self._keep, held, key=_best)}
         candidates = sorted(held, key=lambda trial: (trial.id in leaders, *_promise(trial)))
         gone = freed = 0
+        self._next_eviction = quota
         for trial in candidates:
             if self.total <= TARGET_SHARE * quota:
                 break
             if trial.state in BUSY:
                 continue
-            self._store.trial(self._place(trial.id)).evict()
-            size = self._sizes.pop(trial.id)
-            self.total -= size
+            size = self._sizes[trial.id]
+            if not self._remove(trial.id, "checkpoint quota: "):
+                self._next_eviction = self.total * RETRY_GROWTH
+                break
             freed += size
             gone += 1
         if gone:
@@ -238,7 +244,7 @@ class CheckpointRetention:
                 f"checkpoint quota: removed the checkpoints of {gone} of the least promising "
                 f"trials ({format_bytes(freed)})"
             )
-        if self.total > quota and not self._short:
+        if self.total > quota and not self._short and not self._failed:
             self._short = True
             self._notice(
                 f"checkpoint quota: the trials in training alone take {format_bytes(self.total)}, "
@@ -250,10 +256,30 @@ class CheckpointRetention:
         self.close()
         kept = {self._place(trial) for trial in leaders}
         own = {self._place(trial.id): trial.id for trial in self._trials}
-        for place in list(self._store.places()):
-            if place in own and place not in kept:
-                self._store.trial(place).evict()
-                self.total -= self._sizes.pop(own[place], 0)
+        try:
+            places = list(self._store.places())
+        except StoreUnavailableError as error:
+            self._say_left(error)
+            return
+        for place in places:
+            if place in own and place not in kept and not self._remove(own[place]):
+                break  # the others could not be removed either, and each attempt takes long
+
+    def _remove(self, trial: int, why: str = "") -> bool:
+        """Remove the checkpoints of a trial; if that is not possible, say so and go on."""
+        try:
+            self._store.trial(self._place(trial)).evict()
+        except (OSError, StoreUnavailableError) as error:
+            self._say_left(error, why)
+            return False
+        self.total -= self._sizes.pop(trial, 0)
+        self._held.pop(trial, None)
+        return True
+
+    def _say_left(self, error: Exception, why: str = "") -> None:
+        if not self._failed:
+            self._notice(f"{why}checkpoints could not be removed: {error}")
+        self._failed = True
 
 
 def _promise(trial: Trial) -> tuple[bool, int, float, int]:
