@@ -300,3 +300,28 @@ def test_a_slot_that_vanishes_with_its_job_costs_the_trial_nothing():
     assert [type(event) for event, _ in log.entries].count(JobLost) == 1
     assert all(trial.note == "" for trial in engine.trials)
     replay(engine.study, log.read_from())
+
+
+def test_a_failure_that_is_held_back_does_not_hold_up_the_end_when_all_slots_have_vanished():
+    """Nothing will show any more whether other trials succeed: it is settled as it is."""
+
+    class Vanishing(Simulator):
+        polls = 0
+
+        def poll(self):
+            self.polls += 1
+            assert self.polls < 100, "it waits for a slot that never comes"
+            if self.polls != 2:
+                return super().poll()
+            del self._jobs[2]
+            self.workers = 0
+            return [Crashed(2, "OSError: [Errno 5] Input/output error")]
+
+    table = rw.power_laws(20, 9)
+    limits = Limits(trials=20, target=table.leg(0, 0, 9)[0][4])
+    engine = Engine(Study(rw.RandomSearch(9), limits, initial=[{"row": n} for n in range(20)]))
+    driver = Driver(engine, Vanishing(table, workers=3, rows=range(20)))
+    driver.run()
+    assert 2 in engine.open_jobs  # it may be an outage
+    driver.halt()
+    assert not engine.open_jobs

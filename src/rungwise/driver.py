@@ -133,7 +133,8 @@ class Driver:
         if grown or self._held:
             self._fill()
         if self._policy.unsettled:
-            self._settle(now, stalled=not said and self._free > 0 and not self._held)
+            no_more = self._free > 0 and not self._held  # a slot asked for a job and got none
+            self._settle(now, stalled=not said and (no_more or self._recalled))
         if now >= self._time_is_up and self._engine.ended is None:
             # No trial reports: a request makes the engine check the time.
             self._handle(JobRequested(now))

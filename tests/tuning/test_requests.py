@@ -14,9 +14,10 @@ from command_line import run_here
 
 import rungwise as rw
 from rungwise.core.events import ConfigurationsAdded, TrialStopped
+from rungwise.display.quiet import QuietDisplay
 from rungwise.driver import Driver
 from rungwise.storage.study_file import StudyFile, study_folder
-from rungwise.tuning import requests
+from rungwise.tuning import requests, tuner
 from rungwise.tuning.spool import Spool
 
 SPACE = {"x": rw.Float(0, 1), "units": rw.Int(1, 99)}
@@ -48,11 +49,9 @@ def train(config, run):
 
 
 def tune(path, **changes):
-    arguments = {"scheduler": "asha", "max_resource": 9, "trials": 6, **changes}
-    return rw.tune(
-        train, SPACE, metric="loss", goal="min", backend="threads:2", show="quiet",
-        study=path, **arguments,
-    )  # fmt: skip
+    arguments = {"scheduler": "asha", "max_resource": 9, "trials": 6, "show": "quiet"}
+    arguments |= {"backend": "threads:2", **changes}
+    return rw.tune(train, SPACE, metric="loss", goal="min", study=path, **arguments)
 
 
 def events_of(path):
@@ -191,6 +190,25 @@ def test_a_trial_of_an_interrupted_study_is_failed_before_it_is_resumed(tmp_path
     assert (trial.state, trial.note) == ("failed", "wrong data")
     assert sum(isinstance(event, TrialStopped) for event in events_of(path)) == 1
     assert run_here(["stop", str(path), "--trial", "0"]).returncode == 2
+
+
+def test_trials_failed_on_request_are_counted_by_displays(tmp_path, monkeypatch):
+    class Counting(QuietDisplay):
+        failed = None
+
+        def end(self, snapshot, why):
+            self.failed = snapshot.failed_trials
+
+    def fail(report):
+        if (report.trial, report.resource) == (2, 1):  # the first one is paused by then
+            wanted = {"kind": "stop", "trial": 0, "outcome": "failed", "reason": ""}
+            Spool(study_folder(tmp_path / "s.db")).send(wanted)
+
+    monkeypatch.setattr(tuner, "REQUESTS_EVERY", 0)
+    display = Counting()
+    result = tune(tmp_path / "s.db", on_report=fail, show=display, backend="threads:1")
+    assert result.view.trial(0).state == "failed"
+    assert display.failed == 1
 
 
 def test_tags_and_note_are_told_by_list_and_show(tmp_path):

@@ -125,7 +125,7 @@ class Tuner:
         self.engine, self._since = fold_for_resuming(part) if folded is None else folded
         self.seconds = self._since
         self._failures = len(part.failures())
-        self._failed_trials = sum(trial.failed for trial in self.engine.trials)
+        self._failed_trials = 0
         self._ceilings = len(self.engine.scheduler.ceilings)
         self._interrupted = self._interrupt_shown = False
         self._recall: Callable[[], None] | None = None
@@ -157,6 +157,7 @@ class Tuner:
         self._mirror = self._open_mirror()
         if self._takes_requests():
             RequestDesk(self._file, self.engine, self._since).work()
+        self._failed_trials = sum(trial.failed for trial in self.engine.trials)
         try:
             return self._run()
         finally:
@@ -260,11 +261,11 @@ class Tuner:
     def _takes_requests(self) -> bool:
         return self._kept and self._assignments.phase == "tune"
 
-    @staticmethod
-    def _submit_to(driver: Driver) -> Callable[[Request], None]:
+    def _submit_to(self, driver: Driver) -> Callable[[Request], None]:
         def submit(event: Request) -> None:
             driver.submit(event)
             if isinstance(event, TrialStopped):
+                self._failed_trials += event.outcome == "failed"
                 driver.dismiss(event.trial)
 
         return submit
