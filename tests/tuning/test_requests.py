@@ -17,7 +17,7 @@ from rungwise.core.events import ConfigurationsAdded, TrialStopped
 from rungwise.display.quiet import QuietDisplay
 from rungwise.driver import Driver
 from rungwise.storage.study_file import StudyFile, study_folder
-from rungwise.tuning import requests, tuner
+from rungwise.tuning import requests
 from rungwise.tuning.spool import Spool
 
 SPACE = {"x": rw.Float(0, 1), "units": rw.Int(1, 99)}
@@ -204,7 +204,7 @@ def test_trials_failed_on_request_are_counted_by_displays(tmp_path, monkeypatch)
             wanted = {"kind": "stop", "trial": 0, "outcome": "failed", "reason": ""}
             Spool(study_folder(tmp_path / "s.db")).send(wanted)
 
-    monkeypatch.setattr(tuner, "REQUESTS_EVERY", 0)
+    monkeypatch.setattr("rungwise.tuning.tuner.REQUESTS_EVERY", 0)
     display = Counting()
     result = tune(tmp_path / "s.db", on_report=fail, show=display, backend="threads:1")
     assert result.view.trial(0).state == "failed"
