@@ -451,6 +451,7 @@ def test_a_script_that_is_interrupted_shows_no_traceback(tmp_path):
 def test_other_errors_are_shown_as_before_after_an_interrupt(monkeypatch, capsys):
     from rungwise.tuning import interrupts  # noqa: PLC0415
 
+    monkeypatch.delattr(sys, "ps1", raising=False)  # IPython sets it where it was loaded before
     seen = []
     monkeypatch.setattr(sys, "excepthook", lambda *error: seen.append(error[0]))
     made = interrupts.make_interrupt("kept")
