@@ -8,7 +8,7 @@ QUICK := $(addprefix tests/, core rankings schedulers searchers space views test
 	test_boundaries.py test_counterfactual.py test_driver.py test_formatting.py test_layers.py \
 	test_oracle_itself.py test_policy.py test_public.py test_readers.py test_simulation.py)
 
-.PHONY: frontier demo test quick check docs wheel minimum format bench results clean
+.PHONY: frontier demo test test-integrations quick check docs wheel minimum format bench results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
@@ -18,6 +18,10 @@ test quick: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+
+# Against hosts that are too large for make test; a browser (chromium) must be there for one of them.
+test-integrations: $(VENV)/.integrations
+	$(BIN)/python -m pytest -m integrations tests
 
 quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m 'not slow' $(QUICK) --ignore tests/searchers/test_optuna.py
@@ -75,3 +79,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/.base $(VENV)/.demo
+
+$(VENV)/.integrations: pyproject.toml $(VENV)/.dev | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[integrations-dev]' torch==2.13.0
+	touch $@

@@ -36,16 +36,20 @@ LONGEST = (
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """With ``--no-loadscope-reorder``, files are given out in this order.
 
     Tests that look into ``/proc``, or rely on what only systems with it enforce, are skipped where
-    there is none (macOS).
+    there is none (macOS). Tests of large hosts run only where their marker is asked for.
     """
     if not Path("/proc/self/stat").exists():
         for item in items:
             if item.get_closest_marker("proc") or "/faults/" in item.path.as_posix():
                 item.add_marker(pytest.mark.skip(reason="needs /proc"))
+    if "integrations" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("integrations")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     rank = {name: number for number, name in enumerate(LONGEST)}
 
     def place(item):
