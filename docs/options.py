@@ -21,6 +21,7 @@ from rungwise.options import Option, list_options
 from rungwise.registry import BACKENDS, FAMILIES
 from rungwise.study_options import GROUPS, OutputOptions, RunOptions
 from rungwise.tuning.api import tune
+from rungwise.tuning.open_study import open_study
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "options.md"
@@ -152,7 +153,11 @@ def _argument(name: str, text: str, indent: str) -> list[str]:
 
 def list_documented() -> list[tuple[Any, dict[str, Option]]]:
     """Functions and classes whose docstrings list options."""
-    found: list[tuple[Any, dict[str, Option]]] = [(tune, list_keywords())]
+    keywords = list_keywords()
+    found: list[tuple[Any, dict[str, Option]]] = [(tune, keywords)]
+    # Its study is the first argument, and may be None on purpose.
+    asked = {name: each for name, each in keywords.items() if name not in ("study", "metric")}
+    found.append((open_study, asked))
     for name in BACKENDS.classes():
         kind = getattr(backends, name)
         found.append((kind, {each.name: each for each in list_options(kind)}))
@@ -175,6 +180,9 @@ def find_differences() -> list[str]:
         wanted = parameter.empty if options[name].required else wanted
         if parameter.default != wanted:
             lines.append(f"{name} is {parameter.default!r} in tune(), but {wanted!r} in its field")
+        ours = inspect.signature(open_study).parameters.get(name)
+        if ours is not None and name != "study" and ours.default != wanted:
+            lines.append(f"{name} is {ours.default!r} in open_study(), but {wanted!r} in its field")
     return lines
 
 

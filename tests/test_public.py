@@ -12,11 +12,13 @@ from rungwise import errors, rankings, searchers, space, testing
 PUBLIC = [
     "ASHA",
     "PASHA",
+    "AskTellStudy",
     "AsyncHyperband",
     "Best",
     "BestTrial",
     "Choice",
     "CorruptLogError",
+    "Done",
     "FixedResource",
     "Float",
     "FunctionChangedWarning",
@@ -25,6 +27,7 @@ PUBLIC = [
     "IllegalEventError",
     "Int",
     "InvalidArgumentError",
+    "Job",
     "Local",
     "LogInUseError",
     "LogUnavailableError",
@@ -56,6 +59,7 @@ PUBLIC = [
     "SpaceError",
     "SqliteLog",
     "StoreUnavailableError",
+    "StudyClosedError",
     "StudyDiffersError",
     "StudyInterrupted",
     "StudyResult",
@@ -67,6 +71,7 @@ PUBLIC = [
     "TuningResult",
     "UnknownArgumentError",
     "UsageWarning",
+    "Wait",
     "WorkerStartError",
     "__version__",
     "add",
@@ -75,6 +80,7 @@ PUBLIC = [
     "default_searcher",
     "leaders",
     "load",
+    "open_study",
     "plots",
     "power_laws",
     "random_configuration",
@@ -158,13 +164,25 @@ def test_every_public_thing_is_documented():
 
 
 def test_every_argument_of_the_front_door_is_documented():
-    for function in (rungwise.tune, rungwise.resume, rungwise.load, rungwise.simulate):
+    for function in (
+        rungwise.tune,
+        rungwise.open_study,
+        rungwise.resume,
+        rungwise.load,
+        rungwise.simulate,
+    ):
         for name in inspect.signature(function).parameters:
             assert f"        {name}: " in function.__doc__, f"{function.__name__}({name})"
 
 
 def test_every_public_method_is_documented():
-    for kind in (rungwise.Run, rungwise.TuningResult, rungwise.Table, rungwise.Space):
+    for kind in (
+        rungwise.Run,
+        rungwise.AskTellStudy,
+        rungwise.TuningResult,
+        rungwise.Table,
+        rungwise.Space,
+    ):
         for name, member in vars(kind).items():
             if not name.startswith("_") and (callable(member) or isinstance(member, property)):
                 assert inspect.getdoc(member), f"{kind.__name__}.{name}"

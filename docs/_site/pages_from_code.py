@@ -48,10 +48,10 @@ CORE = (
 def list_names(page: str) -> list[str]:
     """The full names of the objects on a page: those of ``rungwise`` itself first."""
     package = PACKAGES[page][1]
-    if page == "core":
-        return [f"{package}.{name}" for name in CORE]
     top = [name for name in rungwise.__all__ if _find_page(name) == page]
     top.sort(key=lambda name: not name[0].islower())  # functions first
+    if page == "core":
+        return [*(f"rungwise.{name}" for name in top), *(f"{package}.{name}" for name in CORE)]
     own = getattr(importlib.import_module(package), "__all__", ())
     return [
         *(f"rungwise.{name}" for name in top),

@@ -14,6 +14,7 @@ if _typing.TYPE_CHECKING:
     from rungwise import benchmarks, plots, rankings, searchers
     from rungwise.backends import Local, Ray, Threads
     from rungwise.benchmarks import Table, power_laws
+    from rungwise.core.decisions import Done, Wait
     from rungwise.errors import (
         CorruptLogError,
         FunctionChangedWarning,
@@ -36,6 +37,7 @@ if _typing.TYPE_CHECKING:
         SilentTrialError,
         SpaceError,
         StoreUnavailableError,
+        StudyClosedError,
         StudyDiffersError,
         StudyInterrupted,
         TableError,
@@ -62,7 +64,10 @@ if _typing.TYPE_CHECKING:
     from rungwise.space import Choice, Float, Int, Space
     from rungwise.storage import MemoryLog, SqliteLog, replay
     from rungwise.tuning.api import resume, tune
+    from rungwise.tuning.ask_tell import AskTellStudy
+    from rungwise.tuning.asked_job import Job
     from rungwise.tuning.loading import load
+    from rungwise.tuning.open_study import open_study
     from rungwise.tuning.requests import add
     from rungwise.tuning.result import TuningResult
     from rungwise.tuning.retraining import Retrained
@@ -73,11 +78,13 @@ if _typing.TYPE_CHECKING:
 __all__ = [
     "ASHA",
     "PASHA",
+    "AskTellStudy",
     "AsyncHyperband",
     "Best",
     "BestTrial",
     "Choice",
     "CorruptLogError",
+    "Done",
     "FixedResource",
     "Float",
     "FunctionChangedWarning",
@@ -86,6 +93,7 @@ __all__ = [
     "IllegalEventError",
     "Int",
     "InvalidArgumentError",
+    "Job",
     "Local",
     "LogInUseError",
     "LogUnavailableError",
@@ -117,6 +125,7 @@ __all__ = [
     "SpaceError",
     "SqliteLog",
     "StoreUnavailableError",
+    "StudyClosedError",
     "StudyDiffersError",
     "StudyInterrupted",
     "StudyResult",
@@ -128,6 +137,7 @@ __all__ = [
     "TuningResult",
     "UnknownArgumentError",
     "UsageWarning",
+    "Wait",
     "WorkerStartError",
     "__version__",
     "add",
@@ -136,6 +146,7 @@ __all__ = [
     "default_searcher",
     "leaders",
     "load",
+    "open_study",
     "plots",
     "power_laws",
     "random_configuration",
@@ -157,6 +168,7 @@ _PLACES = {
         "Table",
         "power_laws",
     ),
+    "rungwise.core.decisions": ("Done", "Wait"),
     "rungwise.errors": (
         "CorruptLogError",
         "FunctionChangedWarning",
@@ -179,6 +191,7 @@ _PLACES = {
         "SilentTrialError",
         "SpaceError",
         "StoreUnavailableError",
+        "StudyClosedError",
         "StudyDiffersError",
         "StudyInterrupted",
         "TableError",
@@ -228,7 +241,10 @@ _PLACES = {
         "resume",
         "tune",
     ),
+    "rungwise.tuning.ask_tell": ("AskTellStudy",),
+    "rungwise.tuning.asked_job": ("Job",),
     "rungwise.tuning.loading": ("load",),
+    "rungwise.tuning.open_study": ("open_study",),
     "rungwise.tuning.requests": ("add",),
     "rungwise.tuning.result": ("TuningResult",),
     "rungwise.tuning.retraining": ("Retrained",),

@@ -83,7 +83,7 @@ class Driver:
         self._fill()
         self._act(())
         while self._engine.ended is None and (self._running or not self._recalled):
-            self._step()
+            self.step()
 
     def recall(self) -> None:
         """Start no more jobs; :meth:`run` returns when those under way have left.
@@ -104,7 +104,7 @@ class Driver:
         """Start no more jobs, and handle messages until the last of those under way has left."""
         self._recalled = True
         while self._running:
-            self._step()
+            self.step()
 
     def submit(self, event: Event) -> Decision:
         """Let the engine handle an event that no message stands for; between two steps only."""
@@ -120,9 +120,15 @@ class Driver:
         for job, why in self._policy.dismiss(trial):
             self._backend.ask_to_leave(job, why)
 
+    @property
+    def held(self) -> bool:
+        """Whether a free slot waits until a request would be answered at once."""
+        return self._held
+
     # -- one step ------------------------------------------------------------------------------
 
-    def _step(self) -> None:
+    def step(self) -> None:
+        """One poll and all that follows from it; :meth:`run` does nothing else."""
         said = self._backend.poll()
         now = self._backend.now
         grown = self._count_slots(said)

@@ -15,6 +15,7 @@
     ├── LogUnavailableError                 a study file that cannot be read or written just now
     ├── StoreUnavailableError               checkpoints cannot be written or read just now
     ├── StudyDiffersError                   a study file that holds another study than asked for
+    ├── StudyClosedError                    an ask/tell study that is not open (any more)
     ├── WorkerStartError                    worker processes that cannot start
     ├── OutageError                         a study that stopped: what surrounds it has failed
     ├── NothingFoundError                   a study without a single finite value
@@ -242,6 +243,21 @@ class StudyDiffersError(RungwiseError):
             f"Resume the study in the file (rungwise resume {shlex.quote(path)}), or use another "
             f"file for the new study."
         )
+
+
+class StudyClosedError(RungwiseError):
+    """An ask/tell study that cannot be asked or told anything.
+
+    Args:
+        path: the study file; None for a study that is not kept.
+        reason: why not.
+    """
+
+    def __init__(self, path: str | None, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        study = "The study" if path is None else f"The study {path}"
+        super().__init__(f"{study} is not open: {reason}.")
 
 
 class WorkerStartError(RungwiseError):

@@ -7,7 +7,7 @@ so that the same rules hold on every backend. It reads no clock: the driver pass
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from rungwise.core.decisions import CONTINUE, Decision, Job
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
 from rungwise.core.failures import Failure
+from rungwise.core.trials import Trial
 from rungwise.outages import IN_A_ROW, OutageWatch, find_cause
 
 Fact = Reported | JobEnded | JobFailed | JobLost
@@ -109,6 +110,23 @@ class Outage:
 
     cause: str
     spared: set[int]
+
+
+def count_failures(
+    failures: Iterable[Failure], trials: Sequence[Trial]
+) -> tuple[Counter[int], list[int]]:
+    """The failures of a study that goes on: those since a trial last got further count.
+
+    Args:
+        failures: all that are known.
+        trials: the trials of the study.
+
+    Returns:
+        How often each trial has failed, and which trials an outage has spared.
+    """
+    recent = [each for each in failures if each.resource >= trials[each.trial].resource]
+    attempts = Counter(failure.trial for failure in recent if not failure.spared)
+    return attempts, [failure.trial for failure in recent if failure.spared]
 
 
 def _ignore(*_: Any) -> None:

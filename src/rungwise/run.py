@@ -192,12 +192,12 @@ class Run:
         self._must_be_here("run.report")
         if self.enough:
             raise Unwound
-        resource = self._resource("resource", resource)
+        resource = read_resource("resource", resource)
         if self.metric not in metrics:
             given = ", ".join(sorted(metrics)) or "nothing"
             rule = f"a report must give the study's metric, {self.metric!r}"
             raise InvalidArgumentError("report", given, rule)
-        numbers_of = {name: _number(name, value) for name, value in metrics.items()}
+        numbers_of = {name: read_number(name, value) for name, value in metrics.items()}
         if resource < self._last:
             rule = f"resources must grow, and {self._last:g} was reported before"
             raise InvalidArgumentError("resource", resource, rule)
@@ -225,7 +225,7 @@ class Run:
             resource: how much has been trained in all.
         """
         self._must_be_here("run.checkpoint")
-        resource = self._resource("resource", resource)
+        resource = read_resource("resource", resource)
         begun = False
         try:
             with self._checkpoints.writing(resource, self._job) as folder:
@@ -330,14 +330,6 @@ class Run:
             "instead, and call the methods of that"
         )
 
-    def _resource(self, name: str, value: Any) -> float:
-        number = _plain(_number(name, value))
-        if not 0 < number <= FURTHEST:
-            hint = "; count from 1, as in run.report(epoch + 1, …)" if number == 0 else ""
-            rule = f"it must be above 0 and at most {FURTHEST}{hint}"
-            raise InvalidArgumentError(name, value, rule)
-        return number
-
 
 class SharedRun(Run):
     """A run in the hands of child processes, see :meth:`Run.share`.
@@ -410,7 +402,17 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _number(name: str, value: Any) -> float:
+def read_resource(name: str, value: Any) -> float:
+    """A resource that a report may name."""
+    number = _plain(read_number(name, value))
+    if not 0 < number <= FURTHEST:
+        hint = "; count from 1, as in run.report(epoch + 1, …)" if number == 0 else ""
+        rule = f"it must be above 0 and at most {FURTHEST}{hint}"
+        raise InvalidArgumentError(name, value, rule)
+    return number
+
+
+def read_number(name: str, value: Any) -> float:
     """A plain number; scalars of NumPy and PyTorch are converted."""
     if type(value) is float:
         return value

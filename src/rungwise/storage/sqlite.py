@@ -71,6 +71,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         accept_loss: go on with what is there, although entries that were committed are missing.
         checked: look through every page of the file for damage, which takes longer the larger it
             is; entries are checked in any case when they are read.
+        any_thread: whether other threads than this one may use it, one at a time.
 
     Raises:
         LogInUseError: another process writes to the file.
@@ -88,8 +89,10 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         durability: Durability = "normal",
         accept_loss: bool = False,
         checked: bool = True,
+        any_thread: bool = False,
     ) -> None:
         self.path = Path(path)
+        self._one_thread = not any_thread
         one_of("mode", mode, ("write", "read"))
         self._durability = one_of("durability", durability, ("normal", "full"))
         self._depth = 0
@@ -315,7 +318,9 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 address = make_reading_address(self.path)
                 database = sqlite3.connect(address, uri=True, isolation_level=None)
             else:
-                database = sqlite3.connect(self.path, isolation_level=None)
+                database = sqlite3.connect(
+                    self.path, isolation_level=None, check_same_thread=self._one_thread
+                )
             try:
                 self._prepare(database, mode)
             except BaseException:

@@ -64,6 +64,7 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         durability: see :class:`SqliteLog`.
         types: recipes, rankings and searchers beyond those of rungwise.
         checked: see :class:`SqliteLog`.
+        any_thread: see :class:`SqliteLog`.
     """
 
     def __init__(
@@ -74,8 +75,16 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         durability: Durability = "normal",
         types: Iterable[type] = (),
         checked: bool = True,
+        any_thread: bool = False,
     ) -> None:
-        self.log = SqliteLog(path, mode=mode, durability=durability, types=types, checked=checked)
+        self.log = SqliteLog(
+            path,
+            mode=mode,
+            durability=durability,
+            types=types,
+            checked=checked,
+            any_thread=any_thread,
+        )
         self.path = Path(path)
         self.main = StudyPart(self, 0)
         self._pending: list[tuple[str, str]] = []

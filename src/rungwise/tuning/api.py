@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Any, Literal
 from rungwise._version import __version__
 from rungwise.backend_options import SHORT_FORMS, choose_backend
 from rungwise.backends.base import PreparedBackend
-from rungwise.checkpoints import CheckpointStore
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Finish
 from rungwise.core.scheduler import Recipe
@@ -34,6 +32,7 @@ from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.tuning import function_reference
 from rungwise.tuning.assignments import AssignmentMaker
+from rungwise.tuning.beginning import begin_study, place_study, study_path
 from rungwise.tuning.extending import extend_by, extend_to, take_extension
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.foreign_names import answer_unknown_names
@@ -47,7 +46,7 @@ from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.summaries import keep_summary
 from rungwise.tuning.transfer import Files, Transfer
-from rungwise.tuning.trust import check_trust, remember, sign
+from rungwise.tuning.trust import check_trust, sign
 from rungwise.tuning.tuner import ReportEvent, Tuner
 
 
@@ -194,9 +193,9 @@ def tune(
     display = _choose_display(output.show)
     _check_callbacks(on_report=on_report, on_end=on_end)
     types = list_study_types(asked)
-    asked = earlier.applied_to(asked, None if study is None else _path(study), types)
-    with _place(study) as path, open_or_fetch(path, options, display.notice, types) as file:
-        _begin(file, asked, about, options.store_beside(path))
+    asked = earlier.applied_to(asked, None if study is None else study_path(study), types)
+    with place_study(study) as path, open_or_fetch(path, options, display.notice, types) as file:
+        begin_study(file, asked, about, options.store_beside(path))
         folded = fold_for_resuming(file.main, extend_to(asked, about.metric, file))
         if file.about.open_ended and not open_ended:
             file.change_about(replace(file.about, open_ended=False))
@@ -293,7 +292,7 @@ def _run(
     trust: bool = False,
 ) -> TuningResult:
     on_report, on_end = callbacks
-    keep_options(file, options, prepared, trust=trust)
+    keep_options(file, options, prepared.workers, trust=trust)
     study, about = folded[0].study, file.about
     if folded[0].ended is not None:
         display.notice(
@@ -335,48 +334,6 @@ def _run(
     if on_end is not None:
         on_end(result)
     return result
-
-
-def _begin(file: StudyFile, asked: Study, about: About, store: CheckpointStore) -> None:
-    """A fresh file takes the study."""
-    if not file.begun:
-        if any(place.startswith("trial-") for place in store.places()):
-            rule = (
-                f"{store} holds checkpoints of another study, which is gone: delete "
-                f"that folder, or take another name"
-            )
-            raise InvalidArgumentError("study", shown(file.path), rule)
-        file.begin_with(asked, about)
-        remember(file.path)
-
-
-@contextmanager
-def _place(study: Any) -> Iterator[Path]:
-    """Where the study is kept; without a name in a folder that is removed if an error occurs."""
-    if study is not None:
-        yield _path(study)
-        return
-    folder = Path(tempfile.mkdtemp(prefix="rungwise-"))
-    try:
-        yield folder / "study.db"
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _path(study: Any) -> Path:
-    try:
-        # In full and without links: the study stays the same file when the working folder changes,
-        # and has one lock under all its names.
-        path = Path(os.fspath(study)).resolve() if study != "" else Path()
-    except TypeError:
-        path = Path()
-    if not path.name or path.is_dir():
-        raise InvalidArgumentError("study", study, "it must be the name of a file")
-    if not path.parent.is_dir():
-        rule = f"the folder {shown(path.parent)} does not exist: create it first"
-        raise InvalidArgumentError("study", str(study), rule)
-    return path
 
 
 def _about(

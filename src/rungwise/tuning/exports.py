@@ -17,7 +17,7 @@ from rungwise.errors import MissingExtraError
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.folding import fold
-from rungwise.tuning.opening import open_study
+from rungwise.tuning.opening import open_to_read
 from rungwise.validation import one_of
 from rungwise.views import StudyView
 
@@ -38,7 +38,7 @@ def list_rows(study: str | os.PathLike[str], what: What = "reports") -> list[Row
             per trial, best first.
     """
     one_of("what", what, ("reports", "trials"))
-    with open_study(study) as file:
+    with open_to_read(study) as file:
         if what == "reports":
             return _reports(file)
         engine, _ = fold(file)

@@ -46,6 +46,9 @@ def reference(train: Any) -> dict[str, Any] | None:
     return {"function": f"{Path(file).resolve()}:{name}"}
 
 
+ASKED = "asked"
+"""The key, among the options of a study file, that says that the study is run by ask/tell."""
+
 NOTED = "function"
 """The key, among the options of a study file, of what is noted about its training function."""
 
@@ -127,6 +130,13 @@ def find(about: About, study: Path) -> Any:
     described, beside = about.train, about.options.get(NOTED, {}).get("beside", {})
     name = shlex.quote(shown(study))
     way = f"rungwise resume {name} --train FILE.py:FUNCTION, or rungwise.resume({name!r}, train)"
+    if described is None and about.options.get(ASKED):
+        rule = (
+            f"{shown(study)} is run by ask/tell, so there is no training function to resume: the "
+            f"program that asked for its jobs goes on with rungwise.open_study. To have rungwise "
+            f"train what is left, give it a training function with {way}"
+        )
+        raise InvalidArgumentError("train", None, rule)
     if described is None:
         rule = f"{shown(study)} does not record where its training function is: give it with {way}"
         raise InvalidArgumentError("train", None, rule)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from rungwise.backends.base import PreparedBackend
 from rungwise.storage.study_file import About, StudyFile
 from rungwise.study_options import RunOptions
 from rungwise.tuning.loading import WORKERS_KEY
@@ -21,18 +20,18 @@ def change_about(file: StudyFile, about: About) -> None:
 
 
 def keep_options(
-    file: StudyFile, options: RunOptions, prepared: PreparedBackend, *, trust: bool
+    file: StudyFile, options: RunOptions, workers: int, *, trust: bool = False
 ) -> None:
     """Write down how the study is run from now on, where that has changed.
 
     Args:
         file: the study.
         options: how it is run.
-        prepared: the backend, for the number of workers.
+        workers: how many jobs may run at a time.
         trust: whether the user trusts what the file names; it is signed from then on.
     """
     about = file.about
-    changed = {**about.options, **options.to_json(), WORKERS_KEY: prepared.workers}
+    changed = {**about.options, **options.to_json(), WORKERS_KEY: workers}
     changed = json.loads(json.dumps(changed))
     trusted = trust or is_trusted(about, file.path)
     signature = sign(about.train, changed) if trusted else ""

@@ -10,7 +10,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.storage.study_file import About
 from rungwise.study_options import RunOptions
 from rungwise.tuning.folding import fold
-from rungwise.tuning.opening import open_study
+from rungwise.tuning.opening import open_to_read
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 
@@ -25,7 +25,7 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
         study: the file.
         types: recipes, rankings and searchers of your own that the study uses.
     """
-    with open_study(study, types=types) as file:
+    with open_to_read(study, types=types) as file:
         running = file.log.lock.held()  # first: it may end while it is read
         engine, clock = fold(file)
         about = file.about

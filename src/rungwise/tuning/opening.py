@@ -14,7 +14,9 @@ from rungwise.views import StudyView
 
 
 @contextmanager
-def open_study(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Iterator[StudyFile]:
+def open_to_read(
+    study: str | os.PathLike[str], *, types: Sequence[type] = ()
+) -> Iterator[StudyFile]:
     """A file that holds a study, open for reading, also while another process works on it.
 
     Everything that is read inside belongs to one state of it.
@@ -40,6 +42,6 @@ def must_be_file(argument: str, path: str | os.PathLike[str]) -> None:
 
 def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> StudyView:
     """The state of a study, from its log alone: less than ``load``, which reads all notes too."""
-    with open_study(study, types=types) as file:
+    with open_to_read(study, types=types) as file:
         engine, _ = fold(file)
         return StudyView(engine, file.about.metric)

@@ -25,7 +25,7 @@ from rungwise.storage.study_file import StudyFile, shown, study_folder
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.kept_options import change_about
 from rungwise.tuning.labels import LABELS, read_labels
-from rungwise.tuning.opening import open_study
+from rungwise.tuning.opening import open_to_read
 from rungwise.tuning.spool import Answer, Spool
 from rungwise.validation import whole
 
@@ -58,7 +58,7 @@ def add(
         SpaceError: the space of the study does not have such a configuration.
     """
     asked = list(check_configurations("configs", configs))
-    with open_study(study, types=types) as file:
+    with open_to_read(study, types=types) as file:
         space = file.log.study.space
         if space is None:
             raise InvalidArgumentError("study", str(study), "it has no space to search")
@@ -174,7 +174,7 @@ def send(
         types: recipes, rankings and searchers of your own that the study uses.
     """
     path = Path(study).resolve()
-    with open_study(path, types=types) as file:
+    with open_to_read(path, types=types) as file:
         lock = file.log.lock
         spool = Spool(study_folder(path))
         running = lock.held()

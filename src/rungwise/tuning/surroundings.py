@@ -10,6 +10,7 @@ from rungwise.checkpoints import CheckpointStore
 from rungwise.errors import LogUnavailableError, OutageError
 from rungwise.policy import Outage
 from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.tuning.function_reference import ASKED
 
 
 @runtime_checkable
@@ -61,6 +62,8 @@ class FileWatch:
 def describe_way_to_resume(file: StudyFile, about: About) -> str:
     """What resumes a study, for messages."""
     name = shown(file.path)
+    if about.options.get(ASKED):
+        return "the same call of rungwise.open_study"
     if about.train is None:
         return f"the same call of rungwise.tune, or rungwise.resume({name!r}, train)"
     return f"rungwise resume {shlex.quote(name)}"

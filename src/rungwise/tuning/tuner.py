@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +24,7 @@ from rungwise.errors import (
     RetrainingError,
     SafetyNetWarning,
 )
-from rungwise.policy import Fact, Policy, Rules
+from rungwise.policy import Fact, Policy, Rules, count_failures
 from rungwise.storage.study_file import About, StudyPart, shown
 from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
@@ -281,21 +280,16 @@ class Tuner:
 
     def _make_policy(self) -> Policy:
         options = self._options
-        trials = self.engine.trials
         tuning = self._assignments.phase == "tune"
-        # Only failures since the trial last got further count. A retraining that is started again
-        # after a failure is retried from the beginning.
-        recent = [
-            failure
-            for failure in (self._part.failures() if tuning else ())
-            if failure.resource >= trials[failure.trial].resource
-        ]
+        # A retraining that is started again after a failure is retried from the beginning.
+        earlier = self._part.failures() if tuning else ()
+        attempts, spared = count_failures(earlier, self.engine.trials)
         rules = Rules(options.retries, options.trial_timeout, options.report_timeout, drop=tuning)
         return Policy(
             self.engine,
             rules,
-            attempts=Counter(failure.trial for failure in recent if not failure.spared),
-            spared=[failure.trial for failure in recent if failure.spared],
+            attempts=attempts,
+            spared=spared,
             find_problem=lambda: find_problem(self._store),
             find_start=self._misuse.find_start,
             on_failure=self._failed,

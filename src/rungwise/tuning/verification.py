@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from rungwise.tuning.folding import fold
-from rungwise.tuning.opening import open_study
+from rungwise.tuning.opening import open_to_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def verify_study(study: str | os.PathLike[str]) -> Verified:
     Args:
         study: the file.
     """
-    with open_study(study) as file:
+    with open_to_read(study) as file:
         engine, _ = fold(file)
         parts = [part for _, part in file.retrainings()]
         for part in parts:
