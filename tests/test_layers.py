@@ -13,7 +13,7 @@ ROOT = Path(rungwise.__file__).parent
 LAYERS = [
     {"_version", "errors"},
     {"validation", "formatting", "locking", "process_pools", "scalars", "script_guard", "sharing"},
-    {"options", "registry"},
+    {"options", "registry", "timeouts"},
     {"space"},
     {"core"},
     {"rankings", "searchers"},

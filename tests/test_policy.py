@@ -9,7 +9,8 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.policy import HALTED, LONGEST_STEP, REASON, WORKER_FAULTS, Answer, Policy, Rules
+from rungwise.policy import HALTED, REASON, WORKER_FAULTS, Answer, Policy, Rules
+from rungwise.timeouts import LONGEST_STEP
 
 
 class Scene:

@@ -19,22 +19,12 @@ from rungwise.core.events import JobEnded, JobFailed, JobLost, Reported
 from rungwise.core.failures import Failure
 from rungwise.core.trials import Trial
 from rungwise.outages import IN_A_ROW, OutageWatch, find_cause
+from rungwise.timeouts import JobTimer, Timeouts
 
 Fact = Reported | JobEnded | JobFailed | JobLost
 
 REASON, TRACE = 500, 16 * 1024
 """How many characters are kept of a reason, and of a traceback."""
-
-LONGEST_STEP = 1.0
-"""More seconds than this between two checks do not count for timeouts.
-
-The tuner itself was stopped then (a suspended laptop, SIGSTOP, a slow callback), and that time is
-not the trials' fault. Nor is anything judged at once: messages that came meanwhile may not have
-been read yet.
-"""
-
-CHECK_EVERY = 0.25
-"""Seconds between two checks for jobs that have hung."""
 
 WORKER_FAULTS = 10
 """So many times in a row a trial may lose its worker for free, without getting any further.
@@ -77,21 +67,20 @@ class _Work:
     __slots__ = (
         "begin",
         "job",
-        "last_message",
         "leaving",
         "recalled",
         "repeats",
         "reports",
         "resource",
         "settled",
-        "started",
+        "timer",
     )
 
-    def __init__(self, job: Job, now: float, begin: float) -> None:
+    def __init__(self, job: Job, timer: JobTimer, begin: float) -> None:
         self.job = job
+        self.timer = timer
         self.begin = begin  # how far it has trained of what is known: from its checkpoint on
         self.resource = job.start  # the furthest that is known of its trial
-        self.started = self.last_message = now
         self.reports = 0  # of its own that got further
         self.repeats = False  # it has reported what was known before
         self.settled = False  # the engine has decided that enough is known
@@ -173,7 +162,8 @@ class Policy:
     ) -> None:
         self._engine = engine
         self._rules = rules = Rules() if rules is None else rules
-        self.watches_time = rules.trial_timeout is not None or rules.report_timeout is not None
+        self._timeouts = Timeouts(rules.trial_timeout, rules.report_timeout)
+        self.watches_time = self._timeouts.any
         self._attempts = Counter(attempts)
         self._lost_workers: Counter[int] = Counter()  # by trial, since it last got further
         self._again = 0.0  # trained a second time, and not in the log yet
@@ -190,9 +180,6 @@ class Policy:
         self.outage: Outage | None = None
         self.unsettled = False
         self._recalled = False
-        self._last: float | None = None
-        self._clock = 0.0  # of timeouts: it does not count the time that the tuner was stopped
-        self._checked = 0.0
         self._handlers: dict[type, Callable[[Any, float], Fact | Answer | None]] = {
             messages.Ended: self._ended,
             messages.Crashed: self._crashed,
@@ -205,7 +192,8 @@ class Policy:
 
     def started(self, job: Job) -> None:
         """A job was given to a slot."""
-        self._work[job.id] = _Work(job, self._clock, self._find_start(job) if job.start else 0)
+        begin = self._find_start(job) if job.start else 0
+        self._work[job.id] = _Work(job, self._timeouts.start(), begin)
         self._watch.started(job.id, job.trial)
 
     def judge(self, message: messages.Message, now: float) -> Fact | Answer | None:
@@ -251,23 +239,10 @@ class Policy:
 
     def overdue(self, now: float) -> list[tuple[int, str]]:
         """Which jobs must leave because they have hung, and why."""
-        passed = 0.0 if self._last is None else now - self._last
-        self._last = now
-        stopped = not 0 <= passed <= LONGEST_STEP
-        self._clock += CHECK_EVERY if stopped else passed
-        if stopped or self._clock - self._checked < CHECK_EVERY:
+        if not self._timeouts.is_time_to_check(now):
             return []
-        self._checked = self._clock
-        found = ((work, self._why_overdue(work)) for work in self._work.values())
+        found = ((work, self._timeouts.find_overdue(work.timer)) for work in self._work.values())
         return self._ask([(work, why) for work, why in found if why is not None])
-
-    def _why_overdue(self, work: _Work) -> str | None:
-        trial, report = self._rules.trial_timeout, self._rules.report_timeout
-        if trial is not None and self._clock - work.started > trial:
-            return f"it ran longer than {trial:g} s (trial_timeout)"
-        if report is not None and self._clock - work.last_message > report:
-            return f"it sent no report for {report:g} s (report_timeout)"
-        return None
 
     def _ask(self, wanted: list[tuple[_Work, str]]) -> list[tuple[int, str]]:
         asked = [(work, why) for work, why in wanted if work.leaving is None]
@@ -284,13 +259,13 @@ class Policy:
     ) -> None:
         work = None if message.job is None else self._work.get(message.job)
         if work is not None:
-            work.last_message = self._clock
+            self._timeouts.note_sign_of_life(work.timer)
 
     def _reported(self, message: messages.Reported, now: float) -> Fact | Answer | None:
         work = self._work.get(message.job)
         if work is None:
             return None
-        work.last_message = self._clock
+        self._timeouts.note_sign_of_life(work.timer)
         if work.leaving is not None:
             return Answer(message.job, go_on=False)
         if message.resource > work.resource:
