@@ -20,14 +20,12 @@ except ImportError:  # pragma: no cover - the checks run with the extra
 from rungwise.testing.backends import BackendConformance
 from rungwise.testing.displays import DisplayConformance
 from rungwise.testing.logs import LogConformance
+from rungwise.testing.process_backends import ProcessBackendConformance
 from rungwise.testing.rankings import RankingConformance
 from rungwise.testing.schedulers import SchedulerConformance
 from rungwise.testing.searchers import ListHistory, Observation, SearcherConformance
 from rungwise.testing.stores import StoreConformance
-from rungwise.testing.training_backends import (
-    ProcessBackendConformance,
-    TrainingBackendConformance,
-)
+from rungwise.testing.training_backends import TrainingBackendConformance
 
 __all__ = [
     "BackendConformance",
