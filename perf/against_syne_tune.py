@@ -202,8 +202,8 @@ def show(row: Row) -> None:
         )
 
 
-def main() -> None:
-    """Measure and print."""
+def read_arguments() -> argparse.Namespace:
+    """What the command line asks for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -239,11 +239,15 @@ def main() -> None:
         help="where to make an environment with Syne Tune, or where it is",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure and print."""
+    options = read_arguments()
     python = options.syne_python or interpreter_in(options.environment)
 
     ours(rw.power_laws(64, EPOCHS), "PASHA", 0, options.rules)  # warm up
-    differences = DIFFERENCES_IN_RULES[options.rules] + DIFFERENCES
     if not options.json:
         print(
             f"{'':16} {'reports':>19} {'furthest':>13} {'µs of CPU per report':>21}\n"
@@ -258,25 +262,40 @@ def main() -> None:
             rows.append(row)
             if not options.json:
                 show(row)
-    mine = {
+    if options.json:
+        print_json(options, rows, versions)
+    else:
+        print_conditions(options, versions)
+
+
+def find_versions() -> dict[str, str]:
+    """Of what runs here."""
+    return {
         "rungwise": rw.__version__,
         "numpy": importlib.metadata.version("numpy"),
         "python": platform.python_version(),
     }
-    if options.json:
-        document = {
-            "rows": [asdict(row) for row in rows],
-            "through": options.through,
-            "measured": MEASURED[options.through].splitlines(),
-            "rules": options.rules,
-            "seeds": options.seeds,
-            "versions": mine,
-            "versions_syne_tune": versions,
-            "differences": differences.splitlines(),
-        }
-        json.dump(document, sys.stdout, indent=1, ensure_ascii=False)
-        print()
-        return
+
+
+def print_json(options: argparse.Namespace, rows: list[Row], versions: dict[str, str]) -> None:
+    """Print everything as JSON."""
+    document = {
+        "rows": [asdict(row) for row in rows],
+        "through": options.through,
+        "measured": MEASURED[options.through].splitlines(),
+        "rules": options.rules,
+        "seeds": options.seeds,
+        "versions": find_versions(),
+        "versions_syne_tune": versions,
+        "differences": describe_differences(options.rules).splitlines(),
+    }
+    json.dump(document, sys.stdout, indent=1, ensure_ascii=False)
+    print()
+
+
+def print_conditions(options: argparse.Namespace, versions: dict[str, str]) -> None:
+    """Print below the table what was measured, and what the two do differently."""
+    mine = find_versions()
     print(
         f"\nrungwise {mine['rungwise']} (Python {mine['python']}, NumPy {mine['numpy']}) against "
         f"Syne Tune {versions['syne_tune']} (Python {versions['python']}, NumPy "
@@ -285,8 +304,13 @@ def main() -> None:
         f"Measured through Syne Tune's {options.through}, which includes:\n"
         f"{MEASURED[options.through]}\n"
         "Both end as soon as the last configuration has started; what they do differently:\n"
-        f"{differences}"
+        f"{describe_differences(options.rules)}"
     )
+
+
+def describe_differences(rules: str) -> str:
+    """What the two do differently."""
+    return DIFFERENCES_IN_RULES[rules] + DIFFERENCES
 
 
 if __name__ == "__main__":

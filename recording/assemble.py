@@ -71,118 +71,136 @@ def _architecture_name(config: dict[str, Any]) -> str:
     return "+".join(f"|{node}|" for node in nodes)
 
 
+IMAGES = "Fashion-MNIST (Xiao, Rasul, Vollgraf 2017, MIT)"
+MOVED = (
+    f"moved by up to {record.MOVED} pixels in each direction, in training by others each time, in "
+    "validation and test once and for all"
+)
+DECAY = (
+    "SGD with Nesterov's momentum; the rate falls by a power over a fraction of the steps to a "
+    "thousandth, as in PD1"
+)
+
+
 def sources() -> list[Source]:
     """The four tables."""
+    return [_describe_nas(), _describe_hpo(), _describe_text(), _describe_mlp()]
+
+
+def _describe_nas() -> Source:
+    """Cells of NAS-Bench-201."""
     cells: list[dict[str, Any]] = spaces.cell_configs(
         spaces.draw_architectures(record.NAS.models, record.NAS.chunk, seed=201)
     )
-    size, pace = language.Size(), perceptrons.Pace()
-    images = "Fashion-MNIST (Xiao, Rasul, Vollgraf 2017, MIT)"
-    moved = (
-        f"moved by up to {record.MOVED} pixels in each direction, in training each time anew, in "
-        "validation and test once and for all"
+    return Source(
+        "fashion-nas",
+        "Cells of NAS-Bench-201 on Fashion-MNIST",
+        "The counterpart of NAS-Bench-201: 1,040 of its 15,625 cells (4 nodes, 6 edges, 5 "
+        "operations) in a small skeleton: patches of 4 × 4 pixels, then three stages of one "
+        "cell with 16, 32 and 64 channels at 7 × 7, 4 × 4 and 2 × 2 positions.",
+        "validation accuracy",
+        "test accuracy after 200 epochs",
+        "epoch",
+        spaces.CELL,
+        cells,
+        record.NAS.valid,
+        10_000,
+        {
+            "data": IMAGES,
+            "training": "SGD with Nesterov's momentum 0.9, rate 0.1 falling by a cosine to 0, "
+            "weight decay 5e-4, batches of 128, bfloat16 activations",
+            "images": MOVED,
+            "split": f"{record.NAS.train} training and {record.NAS.valid} validation images of "
+            "the training set, by a fixed permutation; the test set's 10,000 once, at the end",
+            "drawn": "at random, so that in each half of the rows every edge has every "
+            "operation equally often",
+        },
+        [_architecture_name(config) for config in cells],
+        record.NAS.seeds,
     )
-    decay = (
-        "SGD with Nesterov's momentum; the rate falls by a power over a fraction of the steps to a "
-        "thousandth, as in PD1"
+
+
+def _describe_hpo() -> Source:
+    """Hyperparameters of a convolutional network."""
+    return Source(
+        "fashion-hpo",
+        "PD1's hyperparameters of a convolutional network on Fashion-MNIST",
+        "The counterpart of PD1's ImageNet task: the optimiser of one small convolutional "
+        "network (patches of 4 × 4 pixels, two stages of one 3 × 3 convolution with 16 and 32 "
+        "channels, batch norm), trained for 251 epochs.",
+        "validation accuracy",
+        "test accuracy after 251 epochs",
+        "epoch",
+        spaces.PD1,
+        spaces.draw(spaces.PD1, record.HPO.models, seed=512),
+        record.HPO.valid,
+        10_000,
+        {
+            "data": IMAGES,
+            "training": f"{DECAY}; weight decay 5e-4, batches of 128, bfloat16 activations",
+            "images": MOVED,
+            "split": f"{record.HPO.train} training and {record.HPO.valid} validation images of "
+            "the training set, by a fixed permutation; the test set's 10,000 once, at the end",
+            "drawn": "at random from the space",
+        },
     )
-    return [
-        Source(
-            "fashion-nas",
-            "Cells of NAS-Bench-201 on Fashion-MNIST",
-            "The counterpart of NAS-Bench-201: 1,040 of its 15,625 cells (4 nodes, 6 edges, 5 "
-            "operations) in a small skeleton: patches of 4 × 4 pixels, then three stages of one "
-            "cell with 16, 32 and 64 channels at 7 × 7, 4 × 4 and 2 × 2 positions.",
-            "validation accuracy",
-            "test accuracy after 200 epochs",
-            "epoch",
-            spaces.CELL,
-            cells,
-            record.NAS.valid,
-            10_000,
-            {
-                "data": images,
-                "training": "SGD with Nesterov's momentum 0.9, rate 0.1 falling by a cosine to 0, "
-                "weight decay 5e-4, batches of 128, bfloat16 activations",
-                "images": moved,
-                "split": f"{record.NAS.train} training and {record.NAS.valid} validation images of "
-                "the training set, by a fixed permutation; the test set's 10,000 once, at the end",
-                "drawn": "at random, so that in each half of the rows every edge has every "
-                "operation equally often",
-            },
-            [_architecture_name(config) for config in cells],
-            record.NAS.seeds,
-        ),
-        Source(
-            "fashion-hpo",
-            "PD1's hyperparameters of a convolutional network on Fashion-MNIST",
-            "The counterpart of PD1's ImageNet task: the optimiser of one small convolutional "
-            "network (patches of 4 × 4 pixels, two stages of one 3 × 3 convolution with 16 and 32 "
-            "channels, batch norm), trained for 251 epochs.",
-            "validation accuracy",
-            "test accuracy after 251 epochs",
-            "epoch",
-            spaces.PD1,
-            spaces.draw(spaces.PD1, record.HPO.models, seed=512),
-            record.HPO.valid,
-            10_000,
-            {
-                "data": images,
-                "training": f"{decay}; weight decay 5e-4, batches of 128, bfloat16 activations",
-                "images": moved,
-                "split": f"{record.HPO.train} training and {record.HPO.valid} validation images of "
-                "the training set, by a fixed permutation; the test set's 10,000 once, at the end",
-                "drawn": "at random from the space",
-            },
-        ),
-        Source(
-            "text-hpo",
-            "PD1's hyperparameters of a small transformer on a text",
-            "The counterpart of PD1's WMT task: the optimiser of a transformer of two layers, "
-            "width 64, that predicts the next symbol of the King James Bible. A unit of resource "
-            f"is {size.steps_a_point} steps of {size.batch} windows of {size.context} symbols; "
-            "1,414 of them see 4.3 million symbols of a training text of 3.3 million.",
-            "validation accuracy of the next symbol",
-            "test accuracy of the next symbol after 1414 points",
-            "point",
-            spaces.PD1,
-            spaces.draw(spaces.PD1, record.TEXT.models, seed=64),
-            size.examined * size.context,
-            size.examined * size.context,
-            {
-                "data": "the King James Bible in lower case, 64 symbols (public domain outside the "
-                "United Kingdom)",
-                "training": f"{decay}; no weight decay, pre-norm layers, bfloat16 activations",
-                "split": "of every ten blocks of 4,096 symbols eight train, one validates, one "
-                f"tests; {size.examined} windows of each are examined, the test once, at the end",
-                "drawn": "at random from the space",
-            },
-        ),
-        Source(
-            "mlp-hpo",
-            "LCBench's hyperparameters of funnel-shaped perceptrons on Fashion-MNIST",
-            "The counterpart of LCBench: seven hyperparameters of multi-layer perceptrons whose "
-            "layers narrow in equal steps, on images of 14 × 14 pixels, for 50 epochs, examined "
-            f"{pace.points_an_epoch} times an epoch.",
-            "validation accuracy",
-            "test accuracy after 50 epochs",
-            "eighth of an epoch",
-            spaces.LCBENCH,
-            spaces.draw(spaces.LCBENCH, record.MLP.models, seed=34),
-            pace.examined,
-            pace.examined,
-            {
-                "data": images,
-                "training": "SGD with Nesterov's momentum, the rate falling by a cosine to 0, TF32 "
-                "products; dropout falls in equal steps from its maximum at the first layer",
-                "split": f"{record.MLP.train} training and {pace.examined} validation images of "
-                f"the training set, by a fixed permutation; {pace.examined} of the test set once, "
-                "at the end",
-                "drawn": "at random from the space; batch sizes are powers of two",
-                "points_per_epoch": pace.points_an_epoch,
-            },
-        ),
-    ]
+
+
+def _describe_text() -> Source:
+    """Hyperparameters of a transformer."""
+    size = language.Size()
+    return Source(
+        "text-hpo",
+        "PD1's hyperparameters of a small transformer on a text",
+        "The counterpart of PD1's WMT task: the optimiser of a transformer of two layers, "
+        "width 64, that predicts the next symbol of the King James Bible. A unit of resource "
+        f"is {size.steps_a_point} steps of {size.batch} windows of {size.context} symbols; "
+        "1,414 of them see 4.3 million symbols of a training text of 3.3 million.",
+        "validation accuracy of the next symbol",
+        "test accuracy of the next symbol after 1414 points",
+        "point",
+        spaces.PD1,
+        spaces.draw(spaces.PD1, record.TEXT.models, seed=64),
+        size.examined * size.context,
+        size.examined * size.context,
+        {
+            "data": "the King James Bible in lower case, 64 symbols (public domain outside the "
+            "United Kingdom)",
+            "training": f"{DECAY}; no weight decay, pre-norm layers, bfloat16 activations",
+            "split": "of every ten blocks of 4,096 symbols eight train, one validates, one "
+            f"tests; {size.examined} windows of each are examined, the test once, at the end",
+            "drawn": "at random from the space",
+        },
+    )
+
+
+def _describe_mlp() -> Source:
+    """Hyperparameters of perceptrons."""
+    pace = perceptrons.Pace()
+    return Source(
+        "mlp-hpo",
+        "LCBench's hyperparameters of funnel-shaped perceptrons on Fashion-MNIST",
+        "The counterpart of LCBench: seven hyperparameters of multi-layer perceptrons whose "
+        "layers narrow in equal steps, on images of 14 × 14 pixels, for 50 epochs, examined "
+        f"{pace.points_an_epoch} times an epoch.",
+        "validation accuracy",
+        "test accuracy after 50 epochs",
+        "eighth of an epoch",
+        spaces.LCBENCH,
+        spaces.draw(spaces.LCBENCH, record.MLP.models, seed=34),
+        pace.examined,
+        pace.examined,
+        {
+            "data": IMAGES,
+            "training": "SGD with Nesterov's momentum, the rate falling by a cosine to 0, TF32 "
+            "products; dropout falls in equal steps from its maximum at the first layer",
+            "split": f"{record.MLP.train} training and {pace.examined} validation images of "
+            f"the training set, by a fixed permutation; {pace.examined} of the test set once, "
+            "at the end",
+            "drawn": "at random from the space; batch sizes are powers of two",
+            "points_per_epoch": pace.points_an_epoch,
+        },
+    )
 
 
 def read_parts(path: Path, source: Source) -> tuple[np.ndarray, np.ndarray, float]:
@@ -292,45 +310,56 @@ def main() -> None:
     for source in sources():
         if given.table and source.name not in given.table:
             continue
-        values, final, took = read_parts(given.parts / f"{source.name}.parts.npz", source)
-        details = {
-            **source.details,
-            "hardware": given.hardware,
-            "commit": given.commit,
-            "recording took": f"{took:.0f} s for all models together",
-            "seconds, measured": {
-                key.split("/")[1]: value.item()
-                for key, value in timed.items()
-                if key.startswith(f"{source.name}/")
-            },
-        }
-        for point, rows in collapses(values):
-            problem = f"{rows} models collapse at point {point} at once, so the recorder erred"
-            raise SystemExit(f"{source.name}: {problem}; record it again")
-        card = Card(
-            name=source.name, title=source.title, description=source.description,
-            metric=source.metric, final_metric=source.final_metric, resource=source.resource,
-            seeds=list(source.seeds), space=source.space, created=given.created,
-            details=details, checks=checks(source, values, final), **CARD,
-        )  # fmt: skip
-        store.write(
-            folder,
-            card,
-            values=values,
-            seconds=timed[source.name],
-            final=final,
-            configs=source.configs,
-            names=source.names,
-            quantum=1 / source.examined,
-            final_quantum=1 / source.tested,
-        )
-        made: Benchmark = store.read(folder, source.name)
-        if not np.allclose(made.values(0), values[0], rtol=0, atol=1e-12, equal_nan=True):
-            raise SystemExit(f"{source.name}: the file does not give back what was recorded")
-        picture(made, pages / f"{source.name}.svg")
-        (pages / f"{source.name}.md").write_text(page(made.card), encoding="utf-8")
-        size = (folder / f"{source.name}.npz").stat().st_size
-        print(f"{source.name}: {made.rows} × {made.resources} × {made.seeds}, {size / 1e6:.2f} MB")
+        assemble(source, given, timed, folder, pages)
+
+
+def assemble(
+    source: Source,
+    given: argparse.Namespace,
+    timed: dict[str, np.ndarray],
+    folder: Path,
+    pages: Path,
+) -> None:
+    """Write a table with its card and its plot."""
+    values, final, took = read_parts(given.parts / f"{source.name}.parts.npz", source)
+    details = {
+        **source.details,
+        "hardware": given.hardware,
+        "commit": given.commit,
+        "recording took": f"{took:.0f} s for all models together",
+        "seconds, measured": {
+            key.split("/")[1]: value.item()
+            for key, value in timed.items()
+            if key.startswith(f"{source.name}/")
+        },
+    }
+    for point, rows in collapses(values):
+        problem = f"{rows} models collapse at point {point} at once, so the recorder erred"
+        raise SystemExit(f"{source.name}: {problem}; record it again")
+    card = Card(
+        name=source.name, title=source.title, description=source.description,
+        metric=source.metric, final_metric=source.final_metric, resource=source.resource,
+        seeds=list(source.seeds), space=source.space, created=given.created,
+        details=details, checks=checks(source, values, final), **CARD,
+    )  # fmt: skip
+    store.write(
+        folder,
+        card,
+        values=values,
+        seconds=timed[source.name],
+        final=final,
+        configs=source.configs,
+        names=source.names,
+        quantum=1 / source.examined,
+        final_quantum=1 / source.tested,
+    )
+    made: Benchmark = store.read(folder, source.name)
+    if not np.allclose(made.values(0), values[0], rtol=0, atol=1e-12, equal_nan=True):
+        raise SystemExit(f"{source.name}: the file does not give back what was recorded")
+    picture(made, pages / f"{source.name}.svg")
+    (pages / f"{source.name}.md").write_text(page(made.card), encoding="utf-8")
+    size = (folder / f"{source.name}.npz").stat().st_size
+    print(f"{source.name}: {made.rows} × {made.resources} × {made.seeds}, {size / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":
