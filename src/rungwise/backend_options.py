@@ -79,13 +79,12 @@ def read_backend(options: Mapping[str, Any], types: Iterable[type] = ()) -> Any:
     if written is None:
         names = [each.name for each in SHORT_FORMS]
         return Local(**{name: options[name] for name in names if name in options})
-    kinds = {kind.__name__: kind for kind in types}
+    kinds: dict[Any, Any] = {kind.__name__: kind for kind in types}
     name = written.get("type") if isinstance(written, Mapping) else None
-    if name not in kinds:
-        kinds = {each: BACKENDS.find(each) for each in BACKENDS.classes()}
-    if name not in kinds:
-        raise InvalidArgumentError("backend", name, UNKNOWN)
-    kind: Any = kinds[name]
+    try:
+        kind = kinds[name] if name in kinds else BACKENDS.find(str(name))  # and load no other
+    except InvalidArgumentError:
+        raise InvalidArgumentError("backend", name, UNKNOWN) from None
     # What a later version has added is dropped, as with the other options.
     known = [each.name for each in fields(kind)]
     return kind(**{key: written[key] for key in known if key in written})
