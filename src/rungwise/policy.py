@@ -43,7 +43,7 @@ class Rules:
         retries: how often a trial is retried after failures without progress between them.
         trial_timeout: the longest time that a job may run, in seconds.
         report_timeout: the longest time that a job may send nothing, in seconds.
-        drop: whether a trial that fails more often is dropped for good; if not, its job counts as
+        drop: whether a trial that fails more often is given up; if not, its job counts as
             lost, so that a study that stops because of it can be resumed.
     """
 

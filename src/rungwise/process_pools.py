@@ -59,7 +59,7 @@ def _deferring_interrupts() -> Iterator[None]:
 def die_with_parent() -> None:
     """Called in a child: end it when its parent is killed.
 
-    Otherwise it would wait for work for ever.
+    Otherwise it would wait for work forever.
     """
     parent = multiprocessing.parent_process()
 

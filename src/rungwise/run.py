@@ -251,8 +251,8 @@ class Run:
         """The same run for child processes: give it to them as an argument.
 
         For training that spreads over several processes (``torch.multiprocessing.spawn``,
-        Lightning's ``ddp_spawn``, ``multiprocessing``, by fork or by spawn). One process, rank 0
-        by custom, calls ``report`` and ``checkpoint``; it gives the answer to the others, so that
+        Lightning's ``ddp_spawn``, ``multiprocessing``, by fork or by spawn). One process, usually
+        rank 0, calls ``report`` and ``checkpoint``; it gives the answer to the others, so that
         all leave the loop in the same step.
 
         Returns:
@@ -332,7 +332,7 @@ class Run:
 
 
 class SharedRun(Run):
-    """A run in the hands of child processes, see :meth:`Run.share`.
+    """A run for child processes, see :meth:`Run.share`.
 
     It has everything that a :class:`Run` has, and can be pickled. ``enough`` and ``reported`` are
     known in the process that has reported.
@@ -426,6 +426,6 @@ def read_number(name: str, value: Any) -> float:
         raise InvalidArgumentError(name, value, "it must be a number")
     try:
         number = float(value)
-    except OverflowError:  # beyond all floats
+    except OverflowError:  # too large for a float
         return math.inf if value > 0 else -math.inf
     return value if type(value) is int else number

@@ -98,7 +98,7 @@ class Launcher(Protocol):
     def accept(self) -> None:
         """Give the handles of workers that have connected their sockets; it does not wait.
 
-        It is also called every quarter of a second, to look at what sockets do not tell.
+        It is also called every quarter of a second, to look at what no socket shows.
         """
         ...
 

@@ -1,7 +1,7 @@
 """Where workers on other machines connect to the tuner.
 
-Whoever connects must send one short line of JSON with the token of this study, soon: what does not
-is dropped. Nothing that arrives is ever unpickled or run.
+A peer that connects must soon send one short line of JSON with the token of this study, or it is
+dropped. Nothing that arrives is ever unpickled or run.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Listener:
             self._strangers[peer] = (time.monotonic(), b"")
             self.watch(peer, lambda peer=peer: self._read(peer))  # type: ignore[misc]
             # Most send it together with the connection: when a thousand workers come at once, they
-            # must not push each other out before they are heard.
+            # must not push each other out before their greeting is read.
             self._read(peer)
 
     def _read(self, peer: socket.socket) -> None:

@@ -46,7 +46,7 @@ def check_nodes(
             ): node
             for number, node in enumerate(nodes, 1)
         }
-        done, silent = ray.wait(list(asked), num_returns=len(asked), timeout=CHECK_TIME)
+        done, pending = ray.wait(list(asked), num_returns=len(asked), timeout=CHECK_TIME)
         troubles = [
             f"{asked[each].name} {why}"
             for each in done
@@ -56,9 +56,9 @@ def check_nodes(
         troubles += [
             f"{node.name} writes its checkpoints where the tuner does not find them ({store})"
             for number, node in enumerate(nodes, 1)
-            if not troubles and number not in seen and node not in [asked[s] for s in silent]
+            if not troubles and number not in seen and node not in [asked[each] for each in pending]
         ]
-    for each in silent:
+    for each in pending:
         on_notice(f"{asked[each].name} has not answered after {CHECK_TIME:g} s")
     if troubles:
         raise WorkerStartError("; ".join(troubles) + _advise(troubles, store))

@@ -129,7 +129,7 @@ class Cluster:
 
     def request(self, bundles: Sequence[Mapping[str, float]]) -> None:
         """Ask the autoscaler to have room for all of these; for none of them, to stop asking."""
-        with suppress(Exception):  # without one there is nobody to ask
+        with suppress(Exception):  # without one there is no autoscaler to ask
             sdk = importlib.import_module("ray.autoscaler.sdk")
             sdk.request_resources(bundles=[dict(each) for each in bundles])
 

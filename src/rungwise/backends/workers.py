@@ -402,7 +402,7 @@ class WorkerBackend:
             worker.handle.kill()
 
     def _check(self) -> None:
-        """Look at what no socket tells."""
+        """Look at what no socket shows."""
         if self._launcher.arrivals is not None:
             self._accept()
         for worker in list(self._workers):

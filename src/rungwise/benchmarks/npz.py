@@ -114,7 +114,7 @@ def _read_array(
         size = member.file_size - file.tell()
     if dtype.kind not in ("biufU" if foreign else "biuf") or (fortran and not foreign):
         raise ValueError(f"{name} is an array of {dtype}")
-    # An array of nothing may declare any shape, and whoever goes through it would never end.
+    # An array of nothing may declare any shape, and a loop over it would never end.
     endless = dtype.itemsize == 0 or max(shape, default=0) > LIMIT
     if endless or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size:
         raise ValueError(f"{name} declares the shape {shape} of {dtype}, but has {size} bytes")

@@ -59,11 +59,13 @@ COMMANDS = {
     ),
     "stop": Entry(
         "requests:stop",
-        "Stop a study, so that it can be resumed, or one trial of it for good.",
+        "Stop a study, so that it can be resumed, or one trial of it permanently.",
     ),
-    "fail": Entry("requests:fail", "Stop one trial of a study for good, and count it as failed."),
-    "tag": Entry("requests:tag", "Give a study tags, which list and show tell."),
-    "note": Entry("requests:note", "Give a study a note, which list and show tell."),
+    "fail": Entry(
+        "requests:fail", "Stop one trial of a study permanently, and count it as failed."
+    ),
+    "tag": Entry("requests:tag", "Give a study tags, which list and show print."),
+    "note": Entry("requests:note", "Give a study a note, which list and show print."),
     "retrain": Entry(
         "retrain:retrain",
         "Train the best configuration from scratch to the maximum (phase 2 of the paper).",

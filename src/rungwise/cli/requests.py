@@ -28,7 +28,7 @@ ConfigFile = Annotated[
 ]
 Number = Annotated[int, typer.Option("--trial", help="The number of the trial.", min=0)]
 MaybeNumber = Annotated[
-    int | None, typer.Option("--trial", help="Only the trial with this number, for good.", min=0)
+    int | None, typer.Option("--trial", help="Only the trial with this number, permanently.", min=0)
 ]
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]
 Tags = Annotated[list[str] | None, typer.Argument(help="Tags to add.")]
@@ -57,7 +57,7 @@ def add(study: Study, config: Configs = None, file: ConfigFile = None) -> None:
 
 
 def stop(study: Study, trial: MaybeNumber = None, reason: Reason = "") -> None:
-    """Stop a study, so that it can be resumed, or one trial of it for good.
+    """Stop a study, so that it can be resumed, or one trial of it permanently.
 
     The study stops when every running job has sent its next report. A trial that was stopped
     keeps what it has reached, and is trained no further.
@@ -70,7 +70,7 @@ def stop(study: Study, trial: MaybeNumber = None, reason: Reason = "") -> None:
 
 
 def fail(study: Study, trial: Number, reason: Reason = "") -> None:
-    """Stop one trial of a study for good, and count it as failed.
+    """Stop one trial of a study permanently, and count it as failed.
 
     rungwise fail study.db --trial 7 --reason "its data was wrong"
     """
@@ -78,7 +78,7 @@ def fail(study: Study, trial: Number, reason: Reason = "") -> None:
 
 
 def tag(study: Study, tags: Tags = None, remove: Removed = None) -> None:
-    """Give a study tags, which list and show tell.
+    """Give a study tags, which list and show print.
 
     rungwise tag study.db baseline vision --remove draft
     """
@@ -88,7 +88,7 @@ def tag(study: Study, tags: Tags = None, remove: Removed = None) -> None:
 
 
 def note(study: Study, text: Text) -> None:
-    """Give a study a note, which list and show tell.
+    """Give a study a note, which list and show print.
 
     rungwise note study.db "larger images, as agreed"
     """

@@ -166,7 +166,7 @@ def _delete(study: Path, lock: FileLock) -> None:
 def is_study(path: Path) -> bool:
     """Whether a file is a study of rungwise, from its header alone."""
     try:
-        if not path.is_file():  # to open a named pipe would wait for ever
+        if not path.is_file():  # to open a named pipe would wait forever
             return False
         with path.open("rb") as file:
             header = file.read(100)

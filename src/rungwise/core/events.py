@@ -65,7 +65,7 @@ class JobFailed:
 
 @dataclass(frozen=True, slots=True)
 class JobLost:
-    """A job was lost, and its trial is not to blame (a crash, a lost worker): re-issue it."""
+    """A job was lost, through no fault of its trial (a crash, a lost worker): re-issue it."""
 
     job: int
     at: float = 0.0
@@ -108,7 +108,7 @@ class TrialStopped:
     Attributes:
         trial: the trial.
         outcome: ``"stopped"``: it keeps what it has reached; ``"failed"``: it counts as failed.
-        reason: why, in the words of whoever asked.
+        reason: why, in the words of the request.
         request: what distinguishes the request from all others, so that none is applied twice.
         at: when.
     """

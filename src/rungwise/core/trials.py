@@ -70,7 +70,7 @@ MOVES: Mapping[tuple[State, Cause], State] = {
     # trained to the maximum waits there, if the maximum was raised.
     (State.PAUSED, Cause.EXTEND): State.LOST,
     (State.STOPPED, Cause.EXTEND): State.PAUSED,
-    # On request: a trial on a worker is told to stop at once, and ends when its job has left.
+    # On request: a trial on a worker is asked to stop at once, and ends when its job has left.
     (State.PAUSED, Cause.DISMISS): State.STOPPED,
     (State.LOST, Cause.DISMISS): State.STOPPED,
     (State.STOPPED, Cause.DISMISS): State.STOPPED,

@@ -19,7 +19,7 @@ class Snapshot:
         elapsed: seconds since the study began.
         workers: what they do.
         failures: how many jobs have failed so far, retried ones included.
-        failed_trials: how many trials have failed for good.
+        failed_trials: how many trials have failed and are not retried.
         checkpoints_bytes: how much disk space the checkpoints take.
         study: where the study is kept, as the user would write it.
         open_ended: whether no maximum was given; the one in the scheduler is a safety net then.

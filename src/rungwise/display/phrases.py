@@ -24,6 +24,6 @@ def describe_scheduler(snapshot: Snapshot) -> str:
 
 
 def describe_failures(snapshot: Snapshot) -> str:
-    """How many trials of a study have failed for good, and how many jobs have failed for that."""
+    """How many trials of a study have failed and are not retried, and how many jobs have failed."""
     trials, jobs = snapshot.failed_trials, snapshot.failures
     return f"{format_count(trials, 'trial')} ({format_count(jobs, 'job')})"

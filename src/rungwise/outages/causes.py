@@ -1,6 +1,6 @@
 """Which failures look like an outage: a disk, a device, a module or a service that is gone.
 
-Told from the text of a failure, since that is all that every backend and every script can give.
+Recognised by the text of a failure, since that is all that every backend and every script can give.
 Such a failure may still be the configuration's own, so that nothing is decided by it alone.
 """
 

@@ -1,8 +1,8 @@
-"""The rule that tells an outage from configurations that fail, and what is held back meanwhile.
+"""The rule that separates an outage from configurations that fail, and what is held back meanwhile.
 
 Jobs of a healthy study fail independently of each other, so the rule counts *in the order in which
 jobs were started*: how long jobs take cannot change that order, while in the order of their ends
-quick failures would crowd together. A job that is still running interrupts a row until it is known
+quick failures would cluster. A job that is still running interrupts a row until it is known
 how it ends.
 """
 

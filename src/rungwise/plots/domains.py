@@ -22,7 +22,7 @@ FEW = 4
 """Over fewer steps Vega has ticks between whole numbers, whatever the smallest step."""
 
 SAME = 1e-9
-"""Values that differ by less than this share of them count as equal: no tick could tell."""
+"""Values that differ by less than this share of them count as equal: no tick could show it."""
 
 
 def set_domain(layers: Sequence[dict[str, Any]], name: str, channel: dict[str, Any]) -> None:

@@ -118,7 +118,7 @@ class Barred:
         self._inner.dropped(trial)
 
     def extend(self, extension: Extension) -> Sequence[int]:
-        """As the inner scheduler; whoever did not clear the bar stays where it is."""
+        """As the inner scheduler; a trial that did not clear the bar stays where it is."""
         return self._inner.extend(extension)
 
     @property

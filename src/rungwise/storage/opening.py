@@ -53,7 +53,7 @@ def check_file(database: sqlite3.Connection, path: Path, *, fresh: bool, pages: 
     if mark != APPLICATION and (tables or not fresh):
         raise CorruptLogError(str(path), "it is not a log of rungwise")
     foreign = database.execute(_NO_PLAIN_TABLES).fetchone()
-    if foreign is not None:  # a view may compute for ever
+    if foreign is not None:  # a view may compute forever
         raise CorruptLogError(str(path), f"it holds {foreign[0]!r}, which is no plain table")
     if version > len(MIGRATIONS):
         raise SchemaError(

@@ -70,7 +70,7 @@ class Terminal(io.StringIO):
 
 
 class FailingTerminal(Terminal):
-    """A terminal that fails from a certain call on: nobody reads it, or a disk behind it is full.
+    """A terminal that fails from a certain call on: its reader is gone, or its disk is full.
 
     Args:
         error: what it raises.

@@ -109,7 +109,7 @@ class ProcessBackendConformance(TrainingBackendConformance):
         """It never ran there: the fault is the worker's."""
         backend = self.open(do)
         self.kill_worker(backend, 0)
-        time.sleep(0.2)  # dead for sure, but not polled: the backend cannot know
+        time.sleep(0.2)  # dead by then, but not polled: the backend cannot know
         self.start(backend, "run.report(1, loss=2)")
         crashed = self.follow(backend)[-1]
         assert isinstance(crashed, Crashed)

@@ -85,7 +85,7 @@ class SchedulerConformance:
 
     @pytest.mark.parametrize("workers", [1, 2, 5, 64])
     def test_ends_with_every_trial_started(self, workers: int) -> None:
-        """No trial is forgotten, trained beyond the maximum, or run in two jobs at once."""
+        """No trial is lost, trained beyond the maximum, or run in two jobs at once."""
         result = self.run(power_laws(50, RESOURCES, seed=workers), 50, workers=workers)
         assert len(result.rows) == 50
         assert {row for row, _, _ in result.jobs} == set(result.rows)

@@ -1,7 +1,7 @@
 """Whether a study should give up because nothing works: most likely the function itself is wrong.
 
 Law of this file: only a study without a single report gives up. When configurations fail and
-others do not, one of the others reports sooner or later, and the study goes on for good.
+others do not, one of the others reports sooner or later, and the study goes on.
 """
 
 from __future__ import annotations

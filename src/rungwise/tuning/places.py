@@ -52,7 +52,7 @@ def fetch_from_mirror(path: Path, options: RunOptions, types: Sequence[type]) ->
     """Fetch a study file that is lost from its mirror, and refuse the mirror of another study.
 
     Returns:
-        What to tell a person if it was fetched.
+        A notice for the user if it was fetched.
     """
     if options.mirror is None:
         return None

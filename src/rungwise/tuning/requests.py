@@ -1,6 +1,6 @@
 """What may be asked of a study while it runs, or before it is resumed.
 
-Whether a tuner works on the study makes no difference to whoever asks: if one does, it applies the
+It makes no difference to the caller whether a tuner works on the study: if one does, it applies the
 request and answers; if none does, the request is applied here, under the lock of the study file.
 Everything that changes a decision becomes an event in the log.
 """
@@ -76,7 +76,7 @@ def stop(
     timeout: float = TIMEOUT,
     types: Sequence[type] = (),
 ) -> Answer:
-    """Stop one trial for good, which keeps what it has reached; or interrupt the whole study.
+    """Stop one trial permanently (it keeps what it has reached), or interrupt the whole study.
 
     Without a trial the tuner that is at work is asked to stop as after Ctrl-C: every running job
     trains to its next report, and the study can be resumed.
@@ -101,7 +101,7 @@ def fail(
     timeout: float = TIMEOUT,
     types: Sequence[type] = (),
 ) -> Answer:
-    """Stop one trial for good, and count it as failed: it ranks last where it was heading.
+    """Stop one trial permanently, and count it as failed: it ranks last where it was heading.
 
     Args:
         study: the study file.
@@ -135,7 +135,7 @@ def label(
     timeout: float = TIMEOUT,
     types: Sequence[type] = (),
 ) -> Answer:
-    """Give a study tags and a note, which ``rungwise list`` and ``rungwise show`` tell.
+    """Give a study tags and a note, which ``rungwise list`` and ``rungwise show`` print.
 
     Args:
         study: the study file.

@@ -1,10 +1,10 @@
 """The channel to a running tuner: requests as files that it picks up, and its answers.
 
-Only the tuner writes the log. So whoever wants something of a study that runs leaves a file in
-the folder ``requests`` beside its checkpoints; the tuner applies it and writes an answer. Law of
-this file: a file is written elsewhere and then renamed, so that nobody reads half of one; a
-request is removed after its answer was written, so that a tuner that dies in between finds it
-again (the log knows which requests have been applied).
+Only the tuner writes the log. So a request to a study that runs is a file in the folder
+``requests`` beside its checkpoints; the tuner applies it and writes an answer. Law of this file: a
+file is written elsewhere and then renamed, so that no reader sees half of one; a request is removed
+after its answer was written, so that a tuner that dies in between finds it again (the log knows
+which requests have been applied).
 """
 
 from __future__ import annotations
@@ -58,15 +58,14 @@ class Spool:
         """[(name, request), …] in the order in which they came; what is no JSON is None."""
         try:
             paths = sorted(self._folder.glob("*.json"))
-        except OSError:  # nobody has asked for anything
+        except OSError:  # there has been no request yet
             return []
         return [(path.stem, _read(path)) for path in paths]
 
     def answer(self, name: str, answer: Answer) -> None:
         """Write the answer to a request, and remove the request."""
-        with suppress(
-            OSError
-        ):  # a full disk, say: whoever asked waits in vain, and the study goes on
+        # On a full disk, say, the caller gets no answer, and the study goes on.
+        with suppress(OSError):
             _write(self._answers / f"{name}.json", {"state": answer.state, "text": answer.text})
         with suppress(OSError):
             (self._folder / f"{name}.json").unlink()
@@ -81,7 +80,7 @@ class Spool:
         return Answer(str(found.get("state")), str(found.get("text")))
 
     def wait(self, name: str, seconds: float, *, while_held: Any = lambda: True) -> Answer | None:
-        """The answer, if it comes in this time and while somebody is there to answer."""
+        """The answer, if it comes in this time and while there is a process to answer."""
         deadline = time.monotonic() + seconds
         while True:
             alive = while_held()

@@ -23,7 +23,7 @@ class Checkable(Protocol):
 
 
 def find_problem(store: CheckpointStore) -> str | None:
-    """Why checkpoints cannot be written now, where the store can tell."""
+    """Why checkpoints cannot be written now, where the store knows."""
     return store.find_problem() if isinstance(store, Checkable) else None
 
 

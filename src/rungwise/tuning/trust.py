@@ -1,7 +1,7 @@
 """Whether a study file was made by this user: resuming it runs what it names.
 
 A study file says which function or command trains, which modules workers import and where they
-run. So whoever writes the file decides what is executed. Files are signed with a key that only
+run. So the author of the file decides what is executed. Files are signed with a key that only
 this user has; one without a valid signature is resumed only when that is asked for.
 """
 

@@ -132,7 +132,7 @@ def parse_floats(items: Any, place: str) -> Floats:
         raise TableError(place, Words("malformed"), "it must be a list of numbers and nulls")
     try:
         return check_bounds(np.array(items, dtype=np.float64), place)  # None becomes NaN
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer too large for a float
         raise TableError(place, Words("malformed"), _BOUND) from None
 
 

@@ -7,7 +7,7 @@ objects, and a pickle could alter the dtypes that the whole process shares. So n
 or called for a file.
 
 What a pickle of a few bytes can still do is ask for a lot of memory, or for keys whose hashes take
-for ever. Python's unpickler has no limits for that, so :func:`load` is called in a process that
+forever. Python's unpickler has no limits for that, so :func:`load` is called in a process that
 has them: ``limited_processes.py``.
 """
 
