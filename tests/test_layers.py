@@ -29,7 +29,7 @@ LAYERS = [
     {"study_options"},
     {"display", "plots", "specification"},
     {"tuning"},
-    {"lab"},
+    {"integrations", "lab"},
     {"cli", "testing"},
     {"__main__", "__init__"},
 ]

@@ -1,7 +1,7 @@
 """Conformance suites to subclass, and test doubles.
 
-A scheduler, ranking, searcher, log, backend, checkpoint store or display of your own gets all the
-tests that rungwise's own have, from one class in a test module::
+A scheduler, ranking, searcher, log, backend, adapter, checkpoint store or display of your own gets
+all the tests that rungwise's own have, from one class in a test module::
 
     from rungwise.testing import RankingConformance
 
@@ -17,6 +17,12 @@ except ImportError:  # pragma: no cover - the checks run with the extra
 
     raise MissingExtraError("rungwise.testing", "testing") from None
 
+from rungwise.testing.adapters import (
+    AdapterConformance,
+    BrokenTrial,
+    HostRecord,
+    HostStudy,
+)
 from rungwise.testing.backends import BackendConformance
 from rungwise.testing.displays import DisplayConformance
 from rungwise.testing.logs import LogConformance
@@ -28,8 +34,12 @@ from rungwise.testing.stores import StoreConformance
 from rungwise.testing.training_backends import TrainingBackendConformance
 
 __all__ = [
+    "AdapterConformance",
     "BackendConformance",
+    "BrokenTrial",
     "DisplayConformance",
+    "HostRecord",
+    "HostStudy",
     "ListHistory",
     "LogConformance",
     "Observation",
