@@ -1,8 +1,9 @@
-"""How long do `show` and `list` take on large studies, and how much memory?
+"""How long do `show`, `list` and `resume` take on large studies, and how much memory?
 
 Writes studies of 10,000 trials with few and with many reports (from the simulator), and runs the
-commands on them in processes of their own. What is printed from the summary in the file must not
-depend on the number of reports; with --replay the summary is removed, and everything is replayed.
+commands on them in processes of their own: first as a tuner leaves them that is killed just before
+its next snapshot, then as one leaves them that has ended. `resume` is timed until its first report.
+With --replay there are no snapshots and no summary, and everything is replayed.
 
     python perf/reading.py
     python perf/reading.py --resources 20 200 --replay
@@ -21,25 +22,55 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import rungwise as rw
+from rungwise.core.engine import Engine
 from rungwise.core.study import Study
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import About, StudyFile
 from rungwise.tuning.folding import fold
+from rungwise.tuning.snapshot_keeper import EVERY, SnapshotKeeper
 from rungwise.tuning.summaries import keep_summary
 
 BATCH = 1000
 
+SHOW = "from rungwise.cli import main; main()"
+
+RESUME = """
+import os, sys
+import rungwise as rw
+
+def train(config, run):
+    for epoch in run.resources():
+        run.report(epoch, loss=1.0)
+
+def stop(event):
+    os._exit(0)  # its time and its memory so far are what is asked for
+
+rw.resume(sys.argv[2], train, trials=int(sys.argv[3]), backend=rw.Threads(1),
+          on_report=stop, show="quiet")
+"""
+
 
 class FileLog:
-    """A study file as the log of a simulation, written in large transactions."""
+    """A study file as the log of a simulation, with snapshots as a tuner keeps them.
+
+    Args:
+        file: the file, open for writing.
+
+    Attributes:
+        engine: the engine of the study, which handles the same events.
+        seconds: the processor time that snapshots took.
+    """
 
     def __init__(self, file: StudyFile) -> None:
         self._file = file
         self._waiting: list[Entry] = []
+        self.seconds = 0.0
 
     def begin(self, study: Study) -> None:
         """Store the specification of the study."""
         self._file.begin_with(study, About(metric="loss"))
+        self.engine = Engine(study)
+        self.keeper = SnapshotKeeper(self._file.main, self.engine)
 
     def append(self, *entry: object) -> None:
         """Store an entry with the next batch."""
@@ -54,28 +85,45 @@ class FileLog:
     def flush(self) -> None:
         """Store what is waiting."""
         waiting, self._waiting = self._waiting, []
-        self._file.extend(waiting)
+        for event, _ in waiting:
+            self.engine.handle(event)
+        self._file.main.extend(waiting)
+        began = time.process_time()
+        self.keeper.work()
+        self.seconds += time.process_time() - began
 
 
-def write_study(path: Path, trials: int, resources: int) -> int:
-    """Write a study in which every trial is trained fully; how many reports it has."""
+def write_study(path: Path, trials: int, resources: int) -> tuple[int, float]:
+    """Write a study in which every trial is trained fully: its reports, and what snapshots cost."""
     table = rw.power_laws(rows=trials, resources=resources, seed=1)
     with StudyFile(path) as file:
         log = FileLog(file)
         rw.simulate(table, f"fixed:{resources}", trials=trials, workers=4, log=log)  # type: ignore[arg-type]
         log.flush()
+        return log.engine.reports, log.seconds
+
+
+def leave(path: Path) -> None:
+    """What a tuner does when it leaves a study."""
+    with StudyFile(path) as file:
         engine, seconds = fold(file)
+        SnapshotKeeper(file.main, engine).close()
         keep_summary(file, engine, seconds)
-        return engine.reports
 
 
-def measure(*command: str) -> tuple[float, float, float]:
+def forget(path: Path) -> None:
+    """Remove everything from a study but its entries."""
+    database = sqlite3.connect(path)
+    database.execute("DELETE FROM summary")
+    database.execute("DELETE FROM snapshot")
+    database.commit()
+    database.close()
+
+
+def measure(program: str, *command: str) -> tuple[float, float, float]:
     """Seconds, seconds of processor time and megabytes that a command takes."""
     began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from rungwise.cli import main; main()", *command],
-        stdout=subprocess.DEVNULL,
-    )
+    process = subprocess.Popen([sys.executable, "-c", program, *command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command} ended with {status}")
@@ -89,23 +137,29 @@ def main() -> None:
     parser.add_argument("--resources", type=int, nargs="*", default=[2, 20])
     parser.add_argument("--replay", action="store_true")
     asked = parser.parse_args()
-    print(
-        "| reports | command | seconds | of the processor | MB |\n|---|---|---|---|---|", flush=True
-    )
+    print("| reports | study | command | seconds | of the processor | MB |")
+    print("|---|---|---|---|---|---|", flush=True)
+    notes = []
     for resources in asked.resources:
         with tempfile.TemporaryDirectory(prefix="reading-") as folder:
             path = Path(folder, "study.db")
-            reports = write_study(path, asked.trials, resources)
-            if asked.replay:
-                database = sqlite3.connect(path)
-                database.execute("DELETE FROM summary")
-                database.commit()
-                database.close()
-            for command in (("show", str(path)), ("list", folder)):
-                seconds, processor, megabytes = measure(*command)
-                times = f"{seconds:.1f} | {processor:.1f}"
-                row = f"| {reports:,} | {command[0]} | {times} | {megabytes:.0f} |"
-                print(row, flush=True)
+            reports, cost = write_study(path, asked.trials, resources)
+            notes.append(f"{reports:,} reports: snapshots took {1e6 * cost / reports:.2f} µs each")
+            for state in ("killed", "ended"):
+                if state == "ended":
+                    leave(path)
+                if asked.replay:
+                    forget(path)
+                for name, program, *words in (
+                    ("show", SHOW, "show", str(path)),
+                    ("list", SHOW, "list", folder),
+                    ("resume", RESUME, "resume", str(path), str(asked.trials + 1)),
+                ):
+                    seconds, processor, megabytes = measure(program, *words)
+                    times = f"{seconds:.1f} | {processor:.1f}"
+                    row = f"| {reports:,} | {state} | {name} | {times} | {megabytes:.0f} |"
+                    print(row, flush=True)
+    print(f"\nA snapshot every {EVERY:,} entries. {'; '.join(notes)}.")
 
 
 if __name__ == "__main__":

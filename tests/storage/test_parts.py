@@ -419,7 +419,7 @@ def test_writing_to_a_file_of_version_2_brings_it_up_to_date(of_version_2):
         before = described(file)
     checksums = [row[3] for row in rows(of_version_2)]
     with StudyFile(of_version_2) as file:
-        assert file.log.version == len(MIGRATIONS) == 4
+        assert file.log.version == len(MIGRATIONS) == 5
         assert described(file) == before
     assert columns(of_version_2, "entries") == ["number", "event", "decision", "checksum", "part"]
     assert columns(of_version_2, "study") == ["document", "checksum", "part"]

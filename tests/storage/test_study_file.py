@@ -450,6 +450,8 @@ def of_version_1(path):
         "DROP TABLE notes",
         "DROP TABLE closing",
         "DROP TABLE summary",
+        "DROP TABLE snapshot",
+        "DROP TABLE curves",
         "PRAGMA user_version = 1",
     ):
         alter(path, statement)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -55,6 +55,35 @@ from rungwise.errors import IllegalEventError
 Config = Mapping[str, Any]
 Proposer = Callable[[int], "Config | None"]
 """trial id → its configuration, or None when there is nothing left to propose."""
+
+
+STATE = (
+    "scheduler",
+    "reports",
+    "spent",
+    "cost",
+    "ended",
+    "best",
+    "best_loss",
+    "best_resource",
+    "leads",
+    "drained",
+    "exhausted",
+    "added",
+    "extensions",
+    "timeline",
+    "requests",
+    "_open",
+    "_lost",
+    "_dismissed",
+    "_cut",
+    "_settled",
+    "_newest_leader",
+    "_unimproved",
+    "_stalled",
+    "_limit",
+)
+"""What an engine knows besides its study, trials, jobs and proposals; the rest follows from it."""
 
 
 class Engine:
@@ -152,6 +181,23 @@ class Engine:
         if flaw is not None:
             raise IllegalEventError(event, flaw, self._find_history(event))
         return handler(event)
+
+    # -- snapshots -----------------------------------------------------------------------------
+
+    def take_state(self) -> dict[str, Any]:
+        """What it knows besides its study, trials, jobs and proposals; not a copy."""
+        return {name: getattr(self, name) for name in STATE}
+
+    def restore_state(
+        self, trials: Iterable[Trial], jobs: Iterable[Job], state: Mapping[str, Any]
+    ) -> None:
+        """Become another engine of the same study, as :meth:`take_state` found it."""
+        self.trials.extend(trials)  # the same list: proposals read it
+        self.jobs.extend(jobs)
+        for name in STATE:
+            setattr(self, name, state[name])
+        self._read_limits(self.study.limits)
+        self._limit = state["_limit"]  # no more than were drawn, once there were no others
 
     # -- reading -------------------------------------------------------------------------------
 

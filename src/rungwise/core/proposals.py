@@ -101,6 +101,28 @@ class Proposals:
         wanted = self._slow and number >= len(self._study.initial)
         return wanted and (limit is None or number < limit)
 
+    def take_state(self) -> dict[str, Any]:
+        """What it knows besides the study and its trials, for a snapshot; plain values."""
+        state: dict[str, Any] = {"added": [dict(config) for config in self._added], "seen": None}
+        if isinstance(self._history, FrozenHistory):
+            seen = list(self._history)
+            state["seen"] = [len(each.losses) for each in seen]
+            state["failed"] = [each.id for each in seen if each.failed]
+            state["levels"] = list(self._history.levels)
+        return state
+
+    def restore_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`take_state` returned; the trials are there already."""
+        self._added = deque(state["added"])
+        if state["seen"] is None or self._study.space is None:
+            return
+        failed = set(state["failed"])
+        seen: list[Observed] = [
+            Seen(trial.id, trial.config, reports, trial, failed=trial.id in failed)
+            for trial, reports in zip(self._trials, state["seen"], strict=False)
+        ]
+        self._history = FrozenHistory(seen, self._study.space, state["levels"], self._keys)
+
     def _frozen(self, *more: Observed) -> History:
         assert self._study.space is not None
         seen: list[Observed] = [

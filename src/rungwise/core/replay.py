@@ -1,7 +1,7 @@
 """Replay: fold a log into an engine, checking every decision on the way.
 
-State is never stored, only rebuilt. So resuming a log also verifies it: the error names the first
-decision that would be different now.
+Resuming a log also verifies it: the error names the first decision that would be different now. Of
+a large study a snapshot may stand for the first part of its log (``storage/snapshots.py``).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def replay(
     *,
     propose: bool | None = None,
     on_rounded: Callable[[int], None] = lambda _: None,
+    after: tuple[Engine, int] | None = None,
 ) -> Engine:
     """The engine as it was after the last entry of a log.
 
@@ -35,12 +36,14 @@ def replay(
             slow or not ``repeatable``.
         on_rounded: called with the number of every trial whose configuration this machine would
             have proposed with other last bits. The log's is what happened, and is taken.
+        after: an engine as it was after a number of entries, and that number; ``log`` then holds
+            those that follow.
 
     Raises:
         ReplayMismatchError: an entry whose decision would be different now.
     """
     recorded: Config | None = None
-    engine = Engine(study)
+    engine, first = (Engine(study), 0) if after is None else after
 
     def take_recorded(number: int) -> Config | None:
         engine.proposals.drawn(number, recorded)
@@ -56,7 +59,7 @@ def replay(
 
     again_asked = is_repeatable(study.searcher) if propose is None else propose
     engine.proposer = propose_again if again_asked else take_recorded
-    for index, (event, decision) in enumerate(log):
+    for index, (event, decision) in enumerate(log, first):
         recorded = decision.job.config if isinstance(decision, StartJob) else None
         try:
             again: object = engine.handle(event)

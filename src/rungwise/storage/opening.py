@@ -15,6 +15,14 @@ _NO_PLAIN_TABLES = (
     "WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' OR sql LIKE '%GENERATED%'"
 )
 
+LARGE = 100_000_000
+"""From this number of bytes on, a file is not looked through whenever it is opened."""
+
+
+def is_small(path: Path) -> bool:
+    """Whether looking through all of a file takes no time."""
+    return path.stat().st_size < LARGE
+
 
 def make_address(path: Path) -> str:
     """The URI that opens a file for reading."""

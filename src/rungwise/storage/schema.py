@@ -60,11 +60,21 @@ def _add_closing(database: sqlite3.Connection) -> None:
     )
 
 
+def _add_snapshots(database: sqlite3.Connection) -> None:
+    """Version 5: how a large study stood after some entry, see ``snapshots.py``."""
+    database.execute(
+        "CREATE TABLE snapshot (entries INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+        "layout TEXT NOT NULL, document TEXT NOT NULL, chunks TEXT NOT NULL, digest TEXT NOT NULL)"
+    )
+    database.execute("CREATE TABLE curves (number INTEGER PRIMARY KEY, points BLOB NOT NULL)")
+
+
 MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
     _create_tables,
     _add_notes,
     _add_parts,
     _add_closing,
+    _add_snapshots,
 )
 """Each migrates the file by one version, in one transaction with the record of that version."""
 

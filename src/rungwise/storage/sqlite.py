@@ -45,6 +45,7 @@ from rungwise.storage.completeness import (
 from rungwise.storage.known_files import KnownFiles, save_copy
 from rungwise.storage.opening import (
     check_file,
+    is_small,
     make_address,
     make_reading_address,
     migrate,
@@ -70,7 +71,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             ``"full"``: a power failure as well, which costs a flush to the disk each time.
         accept_loss: go on with what is there, although entries that were committed are missing.
         checked: look through every page of the file for damage, which takes longer the larger it
-            is; entries are checked in any case when they are read.
+            is; by default unless it is large. Entries are checked in any case when they are read.
         any_thread: whether other threads than this one may use it, one at a time.
 
     Raises:
@@ -88,7 +89,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         types: Iterable[type] = (),
         durability: Durability = "normal",
         accept_loss: bool = False,
-        checked: bool = True,
+        checked: bool | None = None,
         any_thread: bool = False,
     ) -> None:
         self.path = Path(path)
@@ -168,6 +169,11 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
     def _state(self) -> State:
         return State(self._length, self._checksum, self.notes)
 
+    @property
+    def head(self) -> tuple[int, int]:
+        """How many entries there are, and the last checksum of their chain."""
+        return self._length, self._checksum
+
     # -- the log -------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -228,13 +234,26 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", rows)
             self._length, self._checksum = length, checksum
 
-    def read_from(self, start: int = 0, *, part: int = 0) -> Iterator[Entry]:
-        """The entries of a study from a position on; the entries of all studies are checked."""
-        checksum, position = 0, 0
+    def read_from(
+        self, start: int = 0, *, part: int = 0, after: tuple[int, int] = (0, 0)
+    ) -> Iterator[Entry]:
+        """The entries of a study from a position on; the entries of all studies are checked.
+
+        Args:
+            start: the position.
+            part: the number of the study.
+            after: a number of entries of the log, and the checksum of the chain there: only what
+                follows is read, and positions count from there.
+        """
+        first, checksum = after
+        position = 0
         of = "part" if self.version > 2 else "0"
-        query = f"SELECT number, event, decision, checksum, {of} FROM entries ORDER BY number"  # noqa: S608 - built from constants
+        query = (
+            f"SELECT number, event, decision, checksum, {of} FROM entries "  # noqa: S608 - built from constants
+            f"WHERE number >= ? ORDER BY number"
+        )
         with self._reading():
-            for expected, row in enumerate(self._database.execute(query)):
+            for expected, row in enumerate(self._database.execute(query, (first,)), first):
                 number, what, answer, stored, owner = row
                 if number != expected:
                     raise CorruptLogError(str(self.path), f"entry {expected} is missing")
@@ -331,8 +350,9 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
     def _prepare(self, database: sqlite3.Connection, mode: str) -> None:
         if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             self._check_length(0)
+        pages = is_small(self.path) if self._checked is None else self._checked
         version = self._found_version = check_file(
-            database, self.path, fresh=mode == "write", pages=self._checked
+            database, self.path, fresh=mode == "write", pages=pages
         )
         if mode == "read":
             database.execute("PRAGMA query_only = ON")
@@ -408,10 +428,10 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
 
-    def select(self, query: str) -> list[tuple[Any, ...]]:
+    def select(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
         with self._reading():
-            return self._database.execute(query).fetchall()
+            return self._database.execute(query, values).fetchall()
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -19,6 +19,7 @@ from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, SchemaError
 from rungwise.storage.base import Entry
 from rungwise.storage.schema import chain_checksum
+from rungwise.storage.snapshots import KeptCurves
 from rungwise.storage.sqlite import Durability, SqliteLog
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -74,14 +75,15 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         mode: Literal["write", "read"] = "write",
         durability: Durability = "normal",
         types: Iterable[type] = (),
-        checked: bool = True,
+        checked: bool | None = None,
         any_thread: bool = False,
     ) -> None:
+        self.types = tuple(types)
         self.log = SqliteLog(
             path,
             mode=mode,
             durability=durability,
-            types=types,
+            types=self.types,
             checked=checked,
             any_thread=any_thread,
         )
@@ -263,11 +265,17 @@ class StudyPart:
     Args:
         file: the file.
         number: 0 for the study itself.
+
+    Attributes:
+        clock: where its clock stands, as far as its entries have been folded or written.
+        curves: what snapshots of the file hold of its curves.
     """
 
     def __init__(self, file: StudyFile, number: int) -> None:
         self.file = file
         self.number = number
+        self.clock = 0.0
+        self.curves = KeptCurves()
 
     @property
     def study(self) -> Study:
@@ -276,11 +284,13 @@ class StudyPart:
 
     def extend(self, entries: Iterable[Entry]) -> None:
         """Store entries."""
-        self.file.extend(entries, part=self.number)
+        stored = list(entries)
+        self.file.extend(stored, part=self.number)
+        self.clock = max([self.clock, *(event.at for event, _ in stored)])
 
-    def read_from(self, start: int = 0) -> Iterator[Entry]:
-        """Its entries from a position on."""
-        return self.file.log.read_from(start, part=self.number)
+    def read_from(self, start: int = 0, *, after: tuple[int, int] = (0, 0)) -> Iterator[Entry]:
+        """Its entries from a position on; see :meth:`SqliteLog.read_from`."""
+        return self.file.log.read_from(start, part=self.number, after=after)
 
     def note_failure(self, failure: Failure) -> None:
         """Store a failure with the next entries."""

@@ -317,7 +317,7 @@ def _run(
     try:
         seconds = tuner.run()
     finally:
-        if kept:
+        if kept and tuner.in_step:
             with suppress(RungwiseError):  # it is only a summary
                 keep_summary(file, tuner.engine, tuner.seconds)
     result = TuningResult(

@@ -10,27 +10,52 @@ from rungwise.core.events import StudyExtended
 from rungwise.core.replay import lost_jobs, replay
 from rungwise.errors import ReplayMismatchError, RoundingWarning
 from rungwise.storage.base import Entry
+from rungwise.storage.snapshots import KeptCurves, Snapshot, read_snapshot
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
 
 
 def fold(
-    part: StudyFile | StudyPart, on_entry: Callable[[Entry], None] | None = None
+    part: StudyFile | StudyPart,
+    on_entry: Callable[[Entry], None] | None = None,
+    *,
+    whole: bool = False,
 ) -> tuple[Engine, float]:
-    """The engine of a study, every decision checked, and where the study's clock stands.
+    """The engine of a study, and where the study's clock stands.
+
+    Every decision is checked; of a large study with a snapshot only those that came after it.
 
     Args:
         part: the study, or the file it is in.
         on_entry: called with every entry before it is replayed.
+        whole: replay everything, also what a snapshot holds.
     """
     part = part.main if isinstance(part, StudyFile) else part
-    clock = 0.0
+    whole = whole or on_entry is not None or part.number != 0
+    found = None if whole else read_snapshot(part.file.log, part.file.types)
+    if found is not None:
+        try:
+            engine, part.clock = _replay(part, on_entry, found)
+        except Exception:  # noqa: BLE001 - whatever a false snapshot may lead to: the entries count
+            found = None
+    if found is None:
+        engine, part.clock = _replay(part, on_entry, None)
+    part.curves = KeptCurves() if found is None else found.curves
+    return engine, part.clock
+
+
+def _replay(
+    part: StudyPart, on_entry: Callable[[Entry], None] | None, found: Snapshot | None
+) -> tuple[Engine, float]:
+    clock = 0.0 if found is None else found.clock
+    after = (0, 0) if found is None else (found.entries, found.checksum)
+    done = None if found is None else (found.engine, found.entries)
     space = part.study.space
     # Configurations that cannot be drawn again here are taken from the log as they are.
     propose = None if space is None or space.drawable else False
 
     def entries() -> Iterator[Entry]:
         nonlocal clock
-        for entry in part.read_from():
+        for entry in part.read_from(after=after):
             clock = max(clock, entry[0].at)
             if on_entry is not None:
                 on_entry(entry)
@@ -38,7 +63,9 @@ def fold(
 
     rounded: list[int] = []
     try:
-        engine = replay(part.study, entries(), propose=propose, on_rounded=rounded.append)
+        engine = replay(
+            part.study, entries(), propose=propose, on_rounded=rounded.append, after=done
+        )
     except ReplayMismatchError as error:
         error.args = (f"{part.file.path}: {error}",)  # replay() knows of no files
         raise

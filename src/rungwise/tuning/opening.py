@@ -15,7 +15,7 @@ from rungwise.views import StudyView
 
 @contextmanager
 def open_to_read(
-    study: str | os.PathLike[str], *, types: Sequence[type] = ()
+    study: str | os.PathLike[str], *, types: Sequence[type] = (), checked: bool | None = None
 ) -> Iterator[StudyFile]:
     """A file that holds a study, open for reading, also while another process works on it.
 
@@ -24,9 +24,10 @@ def open_to_read(
     Args:
         study: the file.
         types: recipes, rankings and searchers of your own that the study uses.
+        checked: see :class:`rungwise.SqliteLog`.
     """
     must_be_file("study", study)
-    with StudyFile(Path(study).resolve(), mode="read", types=types) as file:
+    with StudyFile(Path(study).resolve(), mode="read", types=types, checked=checked) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "it contains no study")
         with file.log.snapshot():

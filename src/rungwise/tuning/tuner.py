@@ -38,6 +38,7 @@ from rungwise.tuning.misuse import MisuseWatch
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.requests import RequestDesk
+from rungwise.tuning.snapshot_keeper import SnapshotKeeper
 from rungwise.tuning.surroundings import (
     FileWatch,
     describe_way_to_resume,
@@ -94,6 +95,12 @@ class Tuner:
         kept: whether the file will outlive the process.
         hint: what to say after an interrupt; by default how to resume the study.
         folded: the engine and the clock of the study, if it has been folded for resuming already.
+
+    Attributes:
+        engine: the engine.
+        seconds: how many seconds the study has taken in all.
+        in_step: whether the engine has handled just what is in the file. An error or a second
+            Ctrl-C may have come between the two.
     """
 
     def __init__(
@@ -127,6 +134,7 @@ class Tuner:
         self._failed_trials = 0
         self._ceilings = len(self.engine.scheduler.ceilings)
         self._interrupted = self._interrupt_shown = False
+        self.in_step = True
         self._recall: Callable[[], None] | None = None
         self._desk: RequestDesk | None = None
         self._next_requests = 0.0
@@ -143,6 +151,7 @@ class Tuner:
         self._outputs = OutputFiles(self._file.folder, self._assignments.place)
         quota = self._options.checkpoint_quota
         self._watch = FileWatch(self._file)
+        self._snapshots = SnapshotKeeper(self._part, self.engine)
         self._retention = CheckpointRetention(
             self._store,
             self.engine.trials,
@@ -155,13 +164,17 @@ class Tuner:
         )
         self._mirror = self._open_mirror()
         if self._takes_requests():
+            self.in_step = False
             RequestDesk(self._file, self.engine, self._since).work()
+            self.in_step = True
         self._failed_trials = sum(trial.failed for trial in self.engine.trials)
         try:
             return self._run()
         finally:
             self._outputs.close_all()
             self._retention.close()
+            if self.in_step:
+                self._snapshots.close()
             if self._mirror is not None:
                 for text in self._mirror.close():
                     self._notice(text)
@@ -241,7 +254,9 @@ class Tuner:
             if self._interrupted:  # while workers were being started
                 return
             self._display.begin(self._snapshot(backend))
+            self.in_step = False
             driver.run()
+            self.in_step = True
             if self._gave_up is not None:
                 last = self._gave_up
                 raise RetrainingError(
@@ -250,7 +265,9 @@ class Tuner:
             self._watch.check(now=True)
             if self._is_over():
                 self._desk = None  # what is asked from now on is for a study that has ended
+                self.in_step = False
                 driver.halt()
+                self.in_step = True
             elif policy.outage is not None and not self._interrupted:
                 raise make_outage_error(policy.outage, self._file, kept=self._kept)
         finally:
@@ -378,6 +395,7 @@ class Tuner:
         if not self.engine.reports and self._first_failures.is_hopeless(self.engine.open_jobs):
             raise self._nothing_found()
         self._watch.check()
+        self._snapshots.work()
         if self._interrupted and not self._interrupt_shown:
             # Shown here and not in the signal handler, which may run in the middle of a line.
             self._interrupt_shown = True

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from rungwise.errors import CorruptLogError
+from rungwise.storage.engine_state import digest_engine
+from rungwise.storage.snapshots import read_snapshot
 from rungwise.tuning.folding import fold
 from rungwise.tuning.opening import open_to_read
 
@@ -34,8 +37,13 @@ def verify_study(study: str | os.PathLike[str]) -> Verified:
     Args:
         study: the file.
     """
-    with open_to_read(study) as file:
-        engine, _ = fold(file)
+    with open_to_read(study, checked=True) as file:
+        found = read_snapshot(file.log)
+        short = None if found is None else digest_engine(*fold(file))
+        found = None
+        engine, clock = fold(file, whole=True)
+        if short is not None and short != digest_engine(engine, clock):
+            raise CorruptLogError(str(file.path), "its snapshot is not what its entries lead to")
         parts = [part for _, part in file.retrainings()]
         for part in parts:
             fold(part)

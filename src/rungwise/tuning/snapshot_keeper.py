@@ -1,0 +1,51 @@
+"""When a study stores a snapshot of itself, so that reading it does not take ever longer."""
+
+from __future__ import annotations
+
+from rungwise.core.engine import Engine
+from rungwise.errors import LogUnavailableError, SchemaError
+from rungwise.storage.snapshots import write_snapshot
+from rungwise.storage.study_file import StudyPart
+
+EVERY = 40_000
+"""Entries between two snapshots: at most that many are replayed, in about a second. A study with
+fewer entries has no snapshot, and every decision in it is checked whenever it is read."""
+
+
+class SnapshotKeeper:
+    """Stores snapshots of one study.
+
+    Args:
+        part: the study, in a file that is open for writing.
+        engine: its engine.
+    """
+
+    def __init__(self, part: StudyPart, engine: Engine) -> None:
+        self._part = part
+        self._engine = engine
+        self._log = part.file.log
+        self._last = len(self._log) if part.curves.digests else 0
+        self._next = self._last + EVERY
+        self._possible = part.number == 0
+
+    def work(self) -> None:
+        """Store one if it is time; between two events, when all entries have been appended."""
+        if len(self._log) >= self._next:
+            self._keep()
+
+    def close(self) -> None:
+        """Store one of a large study that this process leaves as it is now."""
+        if len(self._log) >= EVERY and len(self._log) > self._last:
+            self._keep()
+
+    def _keep(self) -> None:
+        self._last = len(self._log)
+        self._next = self._last + EVERY
+        if not self._possible:
+            return
+        try:
+            write_snapshot(self._log, self._engine, self._part.clock, self._part.curves)
+        except SchemaError:  # a scheduler of the user's own: the study is replayed, as small ones
+            self._possible = False
+        except LogUnavailableError:  # a full disk, for example: the next report will say so
+            pass

@@ -1,0 +1,245 @@
+"""Snapshots of large studies: they change nothing but the time that reading takes."""
+
+import json
+import shutil
+import sqlite3
+import sys
+
+import pytest
+
+import rungwise as rw
+from rungwise.errors import CorruptLogError, SchemaError
+from rungwise.storage import snapshots
+from rungwise.storage.engine_state import digest_engine
+from rungwise.storage.object_graphs import GraphReader
+from rungwise.storage.snapshots import read_snapshot
+from rungwise.storage.study_file import StudyFile
+from rungwise.tuning import folding, snapshot_keeper
+from rungwise.tuning.folding import fold
+from rungwise.tuning.verification import verify_study
+
+SPACE = {"x": rw.Float(0, 1), "kind": rw.Choice(["a", 2, None, True])}
+
+
+def train(config, run):
+    for epoch in run.resources():
+        if config["x"] > 0.9 and epoch > 1:
+            raise ValueError("too large")
+        run.report(epoch, loss=abs(config["x"] - 0.3) + 1 / epoch + 0.1 * (epoch % 3))
+
+
+@pytest.fixture(autouse=True)
+def frequent(monkeypatch):
+    monkeypatch.setattr(snapshot_keeper, "EVERY", 25)
+
+
+def tuned(path, **options):
+    plain = {"max_resource": 9, "trials": 14, "retries": 0, "backend": rw.Threads(1)}
+    return rw.tune(
+        train, SPACE, metric="loss", goal="min", study=path, show="quiet", **{**plain, **options}
+    )
+
+
+def forget(path):
+    change(path, "DELETE FROM snapshot")
+
+
+def change(path, *statement):
+    database = sqlite3.connect(path)
+    database.execute(*statement)
+    database.commit()
+    database.close()
+
+
+def read(path):
+    with StudyFile(path, mode="read") as file:
+        return read_snapshot(file.log)
+
+
+def folded(path, **options):
+    with StudyFile(path, mode="read") as file, file.log.snapshot():
+        return digest_engine(*fold(file, **options))
+
+
+@pytest.mark.parametrize("searcher", ["random", "kde", "gp:startup=4", "tpe", "grid"])
+def test_a_study_goes_on_from_its_snapshot_as_from_its_entries(tmp_path, searcher):
+    short, whole = tmp_path / "short.db", tmp_path / "whole.db"
+    tuned(short, searcher=searcher, target=None)
+    assert read(short) is not None
+    shutil.copy(short, whole)
+    forget(whole)
+    assert read(whole) is None
+    assert folded(short) == folded(short, whole=True) == folded(whole)
+    for path in (short, whole):
+        rw.resume(path, train, trials=20, max_resource=27, show="quiet")
+    results = [rw.load(path).to_json(top=None) for path in (short, whole)]
+    for result in results:
+        del result["seconds"], result["study"]
+    assert results[0] == results[1]
+    assert rw.load(short).curves() == rw.load(whole).curves()
+    verify_study(short)
+
+
+def test_only_what_came_after_it_is_replayed(tmp_path, monkeypatch):
+    path = tmp_path / "study.db"
+    tuned(path)
+    entries = read(path).entries
+    change(path, "DELETE FROM curves WHERE number > 99")
+    seen = []
+    monkeypatch.setattr(
+        folding, "replay", lambda *_, after, **__: seen.append(after[1]) or after[0]
+    )
+    with StudyFile(path, mode="read") as file:
+        fold(file)
+        assert seen == [entries] == [len(file.log)]
+
+
+def test_curves_are_stored_in_chunks_of_what_is_new(tmp_path):
+    path = tmp_path / "study.db"
+    tuned(path, trials=30)
+    database = sqlite3.connect(path)
+    sizes = [size for (size,) in database.execute("SELECT length(points) FROM curves")]
+    database.close()
+    reports = rw.load(path).reports
+    assert len(sizes) > 2
+    assert sum(sizes) <= reports * 32 + len(sizes) * 8  # each point once
+
+
+def test_a_small_study_has_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(snapshot_keeper, "EVERY", 10_000)
+    tuned(tmp_path / "study.db")
+    assert read(tmp_path / "study.db") is None
+
+
+DAMAGE = {
+    "another document": "UPDATE snapshot SET document = replace(document, 'paused', 'failed')",
+    "of another code": "UPDATE snapshot SET layout = 'x'",
+    "another place": "UPDATE snapshot SET entries = entries - 1",
+    "another chain": "UPDATE snapshot SET checksum = checksum + 1",
+    "another type": "UPDATE snapshot SET document = 7",
+    "a blob": "UPDATE snapshot SET document = zeroblob(9), chunks = zeroblob(9)",
+    "an altered chunk": "UPDATE curves SET points = zeroblob(length(points)) WHERE number = 0",
+    "a missing chunk": "DELETE FROM curves WHERE number = 0",
+    "chunks that are numbers": "UPDATE curves SET points = 5",
+    "two rows": "INSERT INTO snapshot SELECT * FROM snapshot",
+    "an empty table": "DELETE FROM snapshot",
+}
+
+
+@pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_one_is_not_used(tmp_path, statement):
+    path = tmp_path / "study.db"
+    tuned(path)
+    before = folded(path, whole=True)
+    change(path, statement)
+    assert read(path) is None
+    assert folded(path) == before
+    rw.resume(path, train, trials=20, show="quiet")
+    assert read(path) is not None  # it was written again, as a whole
+    assert folded(path) == folded(path, whole=True)
+
+
+def forge(path, edit):
+    """Change the document of a snapshot, with the right digest."""
+    database = sqlite3.connect(path)
+    (row,) = database.execute("SELECT * FROM snapshot").fetchall()
+    document = json.loads(row[3])
+    edit(document)
+    parts = (*row[:3], json.dumps(document), row[4])
+    database.close()
+    change(
+        path,
+        "UPDATE snapshot SET document = ?, digest = ?",
+        (parts[3], snapshots._compute_digest(*parts)),
+    )
+
+
+def test_verifying_notices_one_that_was_forged(tmp_path):
+    path = tmp_path / "study.db"
+    tuned(path)
+    forge(path, lambda document: document["engine"].update(spent=1))
+    assert read(path) is not None
+    with pytest.raises(CorruptLogError, match="its snapshot is not what its entries lead to"):
+        verify_study(path)
+
+
+HOSTILE = [
+    ["object", "os:system", [], []],
+    ["object", "subprocess:Popen", ["args"], ["true"]],
+    ["object", "rungwise.core.engine:Engine.handle", [], []],
+    ["object", "rungwise.core.engine:math", [], []],
+    ["object", "rungwise.core.rungs:Rung", ["__class__"], [1]],
+    ["object", "rungwise.core.rungs:Rung", ["nothing"], [1]],
+    ["array", "Z", ""],
+    ["numpy", "O", [1], "AAAAAAAAAAA="],
+    ["numpy", "f8", [10**12], ""],
+    ["nothing", ["plain", []]],
+    ["list", ["plain", [[1]]]],
+    ["list", ["trials", [-1]]],
+    7,
+    None,
+]
+
+
+@pytest.mark.parametrize("node", HOSTILE, ids=str)
+def test_a_hostile_one_runs_nothing_and_is_not_used(tmp_path, node):
+    path = tmp_path / "study.db"
+    tuned(path)
+    before = folded(path, whole=True)
+    forge(path, lambda document: document.update(nodes=[node] * len(document["nodes"])))
+    assert read(path) is None
+    assert folded(path) == before
+
+
+ODD = {
+    "a number that is text": lambda d: d["engine"].update(spent="1"),
+    "a list that is a number": lambda d: d["engine"].update(leads=3),
+    "no scheduler": lambda d: d["engine"].update(scheduler=None),
+    "a note that is a number": lambda d: d["trials"].update(note=[1] * len(d["trials"]["note"])),
+    "a job of no trial": lambda d: d["jobs"].update(trial=[-1] * len(d["jobs"]["trial"])),
+    "fewer columns": lambda d: d["trials"].pop("rung"),
+    "fewer trials": lambda d: d["trials"]["rung"].pop(),
+    "fewer points": lambda d: d["lengths"].append(3),
+    "another study": lambda d: d["study"].update(seed="x"),
+    "no proposals": lambda d: d.pop("proposals"),
+    "deep nesting": lambda d: d.update(nodes=json.loads("[" * 900 + "]" * 900)),
+}
+
+
+@pytest.mark.parametrize("edit", ODD.values(), ids=ODD)
+def test_an_odd_one_is_not_used(tmp_path, edit):
+    path = tmp_path / "study.db"
+    tuned(path)
+    before = folded(path, whole=True)
+    forge(path, edit)
+    assert read(path) is None
+    assert folded(path) == before
+
+
+def test_only_classes_that_are_allowed_are_made():
+    def refuse(name):
+        raise SchemaError(name)
+
+    with pytest.raises(SchemaError, match="os:system"):
+        GraphReader([["object", "os:system", [], []]], [], refuse).read(["node", 0])
+
+
+class Hoarder:
+    """A scheduler that keeps what cannot be stored."""
+
+    def __init__(self, inner):
+        self._inner, self._file = inner, sys.stderr
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def test_a_study_whose_state_cannot_be_stored_is_replayed(tmp_path, monkeypatch):
+    build = rw.PASHA.build
+    monkeypatch.setattr(
+        rw.PASHA, "build", lambda self, *, trials: Hoarder(build(self, trials=trials))
+    )
+    path = tmp_path / "study.db"
+    tuned(path, scheduler=rw.PASHA(max_resource=9))
+    assert read(path) is None
+    assert rw.load(path).trials == 14
