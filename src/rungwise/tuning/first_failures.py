@@ -7,10 +7,14 @@ others do not, one of the others reports sooner or later, and the study goes on.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from rungwise.core.failures import Failure
-from rungwise.tuning.failure_text import find_place
+from rungwise.errors import NothingFoundError
+from rungwise.storage.study_file import shown
+from rungwise.tuning.failure_text import describe_failure, describe_traceback, find_place
 
 FIRST_FAILURES = 20
 """A study gives up when this many jobs per worker have failed before the first report."""
@@ -66,6 +70,33 @@ class FirstFailures:
             job >= self._settled_by for job in open_jobs
         )
         return self.identical or self._count >= self._most
+
+    def make_error(self, failures: Sequence[Failure], path: Path | None) -> NothingFoundError:
+        """The error of a study in which every job failed.
+
+        Args:
+            failures: all of the study; others may have failed before, in another session.
+            path: the study file; None if it is not kept.
+        """
+        reasons = [describe_failure(failure) for failure in failures]
+        failure = failures[0]
+        if self.identical:
+            kind = name_kind(failures[-1])
+            failure = next(each for each in failures if name_kind(each) == kind)
+        hint = describe_traceback(failure)
+        if path is None:
+            return NothingFoundError(None, reasons, hint)
+        name = shown(path)
+        if self.identical:
+            hint += (
+                "\nIt stopped because all failures were the same before anything was reported. If "
+                f"other configurations would work: rungwise resume {shlex.quote(name)}"
+            )
+        hint += (
+            f"\nAll tracebacks: rungwise show {shlex.quote(name)} --trial {failure.trial}, or "
+            f"[failure.trace for failure in rungwise.load({name!r}).failures]"
+        )
+        return NothingFoundError(str(path), reasons, hint.lstrip())
 
 
 def name_kind(failure: Failure) -> str:

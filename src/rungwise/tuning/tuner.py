@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,18 +17,13 @@ from rungwise.core.events import JobFailed, Reported, Request, TrialStopped
 from rungwise.core.failures import Failure
 from rungwise.display import Display, Snapshot
 from rungwise.driver import Driver
-from rungwise.errors import (
-    NothingFoundError,
-    RetrainingError,
-    SafetyNetWarning,
-)
+from rungwise.errors import RetrainingError
 from rungwise.policy import Fact, Policy, Rules, count_failures
 from rungwise.storage.study_file import About, StudyPart, shown
 from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.checkpoint_retention import CheckpointRetention
-from rungwise.tuning.failure_text import describe_failure, describe_traceback
-from rungwise.tuning.first_failures import FirstFailures, name_kind
+from rungwise.tuning.first_failures import FirstFailures
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.interrupts import graceful, make_interrupt
 from rungwise.tuning.mirror import Mirror, MirrorPlace
@@ -38,6 +31,7 @@ from rungwise.tuning.misuse import MisuseWatch
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.requests import RequestDesk
+from rungwise.tuning.safety_net import SafetyNetWatch
 from rungwise.tuning.snapshot_keeper import SnapshotKeeper
 from rungwise.tuning.surroundings import (
     FileWatch,
@@ -132,7 +126,7 @@ class Tuner:
         self.seconds = self._since
         self._failures = len(part.failures())
         self._failed_trials = 0
-        self._ceilings = len(self.engine.scheduler.ceilings)
+        self._safety_net = SafetyNetWatch(self.engine, display.notice)
         self._interrupted = self._interrupt_shown = False
         self.in_step = True
         self._recall: Callable[[], None] | None = None
@@ -362,7 +356,8 @@ class Tuner:
         job = self.engine.jobs[fact.job]
         self._misuse.reported(job.trial, fact.resource)
         self._retention.reported(job.trial, fact.resource)
-        self._watch_ceiling()
+        if self._assignments.max_resource is None:
+            self._safety_net.check()
         if self._on_report is not None:
             self._on_report(
                 ReportEvent(
@@ -393,7 +388,9 @@ class Tuner:
 
     def _tick(self, backend: Backend) -> None:
         if not self.engine.reports and self._first_failures.is_hopeless(self.engine.open_jobs):
-            raise self._nothing_found()
+            raise self._first_failures.make_error(
+                self._part.failures(), self._file.path if self._kept else None
+            )
         self._watch.check()
         self._snapshots.work()
         if self._interrupted and not self._interrupt_shown:
@@ -410,24 +407,6 @@ class Tuner:
         if self._display.due():
             self._display.update(self._snapshot(backend))
 
-    def _watch_ceiling(self) -> None:
-        ceilings = self.engine.scheduler.ceilings
-        if len(ceilings) == self._ceilings:
-            return
-        self._ceilings = len(ceilings)
-        level = ceilings[-1][1]
-        if (
-            self._assignments.max_resource is None
-            and level == self.engine.study.scheduler.max_resource
-        ):
-            text = (
-                f"no max_resource was given, and the ceiling has reached the safety net at "
-                f"{level:g}: the ranking of configurations is still not stable. Give max_resource, "
-                f"or a criterion that is easier to satisfy."
-            )
-            self._notice(text)
-            warnings.warn(text, SafetyNetWarning, stacklevel=2)
-
     def _snapshot(self, backend: Backend) -> Snapshot:
         return Snapshot(
             view=views.StudyView(self.engine, self._assignments.metric),
@@ -439,29 +418,6 @@ class Tuner:
             study=shown(self._file.path) if self._kept else "study (not kept)",
             open_ended=self._assignments.max_resource is None,
         )
-
-    def _nothing_found(self) -> NothingFoundError:
-        """The error of a study in which every job failed; the file of one that is not kept goes."""
-        failures = self._part.failures()
-        reasons = [describe_failure(failure) for failure in failures]
-        failure = failures[0]
-        if self._first_failures.identical:  # others may have failed before, in another session
-            kind = name_kind(failures[-1])
-            failure = next(each for each in failures if name_kind(each) == kind)
-        hint = describe_traceback(failure)
-        if not self._kept:
-            return NothingFoundError(None, reasons, hint)
-        name = shown(self._file.path)
-        if self._first_failures.identical:
-            hint += (
-                "\nIt stopped because all failures were the same before anything was reported. If "
-                f"other configurations would work: rungwise resume {shlex.quote(name)}"
-            )
-        hint += (
-            f"\nAll tracebacks: rungwise show {shlex.quote(name)} --trial {failure.trial}, or "
-            f"[failure.trace for failure in rungwise.load({name!r}).failures]"
-        )
-        return NothingFoundError(str(self._file.path), reasons, hint.lstrip())
 
     def _resume_hint(self, engine: Engine) -> str:
         had = f"{engine.reports} reports of {len(engine.trials)} trials"
