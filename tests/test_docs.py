@@ -133,7 +133,7 @@ def site(name):
 def test_the_reference_has_every_public_name():
     pages = site("pages_from_code")
     listed = [name for page in pages.PACKAGES for name in pages.list_names(page)]
-    packages = ("benchmarks", "plots", "rankings", "searchers")
+    packages = ("benchmarks", "callbacks", "plots", "rankings", "searchers")
     wanted = {f"rungwise.{name}" for name in rungwise.__all__ if not name.startswith("__")}
     assert wanted - {f"rungwise.{name}" for name in packages} <= set(listed)
     assert len(listed) == len(set(listed))

@@ -12,7 +12,16 @@ ROOT = Path(rungwise.__file__).parent
 
 LAYERS = [
     {"_version", "errors"},
-    {"validation", "formatting", "locking", "process_pools", "scalars", "script_guard", "sharing"},
+    {
+        "validation",
+        "formatting",
+        "locking",
+        "packages",
+        "process_pools",
+        "scalars",
+        "script_guard",
+        "sharing",
+    },
     {"options", "registry", "timeouts"},
     {"space"},
     {"core"},
@@ -24,6 +33,7 @@ LAYERS = [
     {"policy", "scripts"},
     {"driver", "counterfactual"},
     {"views"},
+    {"callbacks"},
     {"option_checks"},
     {"backend_options", "simulation"},
     {"study_options"},

@@ -76,6 +76,7 @@ PUBLIC = [
     "__version__",
     "add",
     "benchmarks",
+    "callbacks",
     "default_scheduler",
     "default_searcher",
     "leaders",

@@ -20,6 +20,7 @@ from rungwise.cli.commands import load_command
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 from rungwise.registry import (
     BACKENDS,
+    CALLBACKS,
     DISPLAYS,
     FAMILIES,
     RANKINGS,
@@ -30,8 +31,8 @@ from rungwise.registry import (
 from rungwise.searchers.checking import check_searcher
 
 ROOT = Path(__file__).parents[1]
-COMPOSED = {"Rush", "Initial", "AmongRows"}
-"""What is composed of other values, which only Python can write."""
+COMPOSED = {"Rush", "Initial", "AmongRows", "Callback"}
+"""What is composed of other values, which only Python can write, and a base class."""
 
 SAMPLE = {"epsilon": 0.5, "k": 2.0, "p": 0.5, "t": 0.5, "resource": 3}
 """Values for what has no default."""
@@ -86,6 +87,10 @@ def test_nothing_that_is_exported_is_forgotten():
         SEARCHERS: {"History", "Observed", "Searcher"},
         BACKENDS: set(),
         DISPLAYS: {"Display", "Snapshot", "WorkerView", "choose"},
+        CALLBACKS: {
+            *("CeilingRaised", "JobLeft", "JobStarted"),
+            *("ReportEvent", "StudyBegan", "StudyEnded"),
+        },
     }
     for family, expected in others.items():
         exported = set(importlib.import_module(family.package).__all__)
@@ -135,7 +140,7 @@ def test_the_names_of_version_0_1_0_are_still_names():
 
 def test_the_default_is_named_first():
     assert [family.words()[0] for family in FAMILIES.values()] == [
-        *("pasha", "noise", "random", "local", "auto"),
+        *("pasha", "noise", "random", "local", "auto", "csv"),
     ]
 
 
@@ -147,6 +152,9 @@ def test_the_default_is_named_first():
         ("tune", "searcher", SEARCHERS),
         ("tune", "backend", BACKENDS),
         ("tune", "show", DISPLAYS),
+        ("tune", "track", CALLBACKS),
+        ("resume", "track", CALLBACKS),
+        ("retrain", "track", CALLBACKS),
         ("resume", "backend", BACKENDS),
         ("simulate", "scheduler", SCHEDULERS),
         ("simulate", "ranking", RANKINGS),

@@ -11,9 +11,10 @@ import typing as _typing
 from rungwise._version import __version__
 
 if _typing.TYPE_CHECKING:
-    from rungwise import benchmarks, plots, rankings, searchers
+    from rungwise import benchmarks, callbacks, plots, rankings, searchers
     from rungwise.backends import Local, Ray, Threads
     from rungwise.benchmarks import Table, power_laws
+    from rungwise.callbacks import ReportEvent
     from rungwise.core.decisions import Done, Wait
     from rungwise.errors import (
         CorruptLogError,
@@ -72,7 +73,6 @@ if _typing.TYPE_CHECKING:
     from rungwise.tuning.result import TuningResult
     from rungwise.tuning.retraining import Retrained
     from rungwise.tuning.transfer import leaders
-    from rungwise.tuning.tuner import ReportEvent
     from rungwise.views import BestTrial, StudyResult, StudyView
 
 __all__ = [
@@ -142,6 +142,7 @@ __all__ = [
     "__version__",
     "add",
     "benchmarks",
+    "callbacks",
     "default_scheduler",
     "default_searcher",
     "leaders",
@@ -168,6 +169,7 @@ _PLACES = {
         "Table",
         "power_laws",
     ),
+    "rungwise.callbacks": ("ReportEvent",),
     "rungwise.core.decisions": ("Done", "Wait"),
     "rungwise.errors": (
         "CorruptLogError",
@@ -248,7 +250,6 @@ _PLACES = {
     "rungwise.tuning.requests": ("add",),
     "rungwise.tuning.result": ("TuningResult",),
     "rungwise.tuning.retraining": ("Retrained",),
-    "rungwise.tuning.tuner": ("ReportEvent",),
     "rungwise.tuning.transfer": ("leaders",),
     "rungwise.views": (
         "BestTrial",

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from rungwise.backends.base import BackendRecipe
+from rungwise.callbacks.base import METHODS
 from rungwise.checkpoints import check_address, is_address, parse_bytes
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import MISSING, InvalidArgumentError
-from rungwise.registry import BACKENDS, DISPLAYS, SCHEDULERS, SEARCHERS
+from rungwise.registry import BACKENDS, CALLBACKS, DISPLAYS, SCHEDULERS, SEARCHERS
 from rungwise.validation import must_be, one_of
 
 GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
@@ -114,6 +115,26 @@ def check_display(name: str, value: Any) -> Any:
         rule = f"it must be one of {', '.join(DISPLAYS.words())}, or a display"
         raise InvalidArgumentError(name, value, rule)
     return value
+
+
+def check_callbacks(name: str, value: Any) -> tuple[Any, ...]:
+    """Callbacks or the names of some, as a tuple; what they need is there."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        rule = "it must be a list of callbacks, such as [rungwise.callbacks.CSV()], or their names"
+        raise InvalidArgumentError(name, value, rule)
+    found = tuple(CALLBACKS.resolve(name, each) for each in value)
+    for each in found:
+        if isinstance(each, type) or not any(callable(getattr(each, m, None)) for m in METHODS):
+            rule = (
+                f"a callback must be a value such as rungwise.callbacks.CSV(), one of "
+                f"{', '.join(CALLBACKS.words())}, or have some of the methods "
+                f"{', '.join(METHODS)}; a function is given as on_report="
+            )
+            raise InvalidArgumentError(name, each, rule)
+        check = getattr(each, "check", None)
+        if callable(check):
+            check()
+    return found
 
 
 def check_configurations(name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The names of schedulers, criteria, searchers, backends and displays, derived from their classes.
+"""The names of schedulers, criteria, searchers, backends and so on, derived from their classes.
 
 A class that its package exports has a name on the command line, in study files and in Python
 (``scheduler="asha"``) without being listed anywhere else. The rule: the name of the class in small
@@ -240,6 +240,14 @@ DISPLAYS = Family(
     other_words=("auto",),
     page="docs/tuning.md",
 )
+CALLBACKS = Family(
+    noun="track",
+    package="rungwise.callbacks",
+    default="",
+    member="reported",
+    page="docs/tracking.md",
+)
 FAMILIES: Mapping[str, Family] = {
-    family.noun: family for family in (SCHEDULERS, RANKINGS, SEARCHERS, BACKENDS, DISPLAYS)
+    family.noun: family
+    for family in (SCHEDULERS, RANKINGS, SEARCHERS, BACKENDS, DISPLAYS, CALLBACKS)
 }

@@ -19,6 +19,7 @@ from rungwise.core.limits import Finish
 from rungwise.errors import InvalidArgumentError, Words
 from rungwise.option_checks import (
     check_backend,
+    check_callbacks,
     check_configurations,
     check_display,
     check_folder_or_address,
@@ -388,6 +389,24 @@ class OutputOptions:
         "terminal, else log lines. In Python also a display of your own.",
         check=check_display,
         family="show",
+    )
+    callbacks: Sequence[Any] = option(
+        (),
+        text="what is told everything that happens, such as rungwise.callbacks.TensorBoard(), or "
+        "names of such; what one of them raises never ends the study.",
+        check=check_callbacks,
+        flag=False,
+        key=False,
+    )
+    track: Sequence[str] = option(
+        (),
+        text="where the study is tracked: the name of a callback, also with options, such as "
+        "tensorboard:runs or csv:reports.csv. Give it again when the study is resumed: what is "
+        "missing there is added.",
+        check=check_nothing,
+        repeatable=True,
+        keyword=False,
+        family="track",
     )
 
     def __post_init__(self) -> None:

@@ -127,6 +127,12 @@ def busy(snapshot):
     return [view for view in snapshot.workers if view.trial is not None]
 
 
+def test_callbacks_are_told_of_trials_on_ray(tmp_path):
+    file = tmp_path / "reports.csv"
+    result = tune(train, tmp_path / "s.db", backend=on_slots(2), callbacks=[rw.callbacks.CSV(file)])
+    assert len(file.read_text().splitlines()) == result.reports + 1
+
+
 # -- what is refused before anything is trained --------------------------------------------------
 
 

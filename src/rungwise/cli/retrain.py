@@ -12,11 +12,11 @@ from rungwise.cli.arguments import Function, ResultAsJson, Study, Trust
 from rungwise.cli.console import out, progress
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import line
-from rungwise.cli.tune import choose_backend, interruptible, load_trainable
+from rungwise.cli.tune import choose_backend, choose_callbacks, interruptible, load_trainable
 from rungwise.formatting import format_runtime, format_value
 from rungwise.options import list_options
 from rungwise.storage.study_file import StudyFile
-from rungwise.study_options import RunOptions
+from rungwise.study_options import OutputOptions, RunOptions
 from rungwise.tuning import function_reference
 from rungwise.tuning.loading import load
 from rungwise.tuning.trust import check_trust
@@ -37,6 +37,7 @@ Fresh = Annotated[
 _WHERE = (
     *(each for each in list_options(RunOptions) if each.name == "backend"),
     *(each for each in SHORT_FORMS if each.name != "workers"),  # there is one job
+    *(each for each in list_options(OutputOptions) if each.name == "track"),
 )
 
 
@@ -64,6 +65,8 @@ def retrain(
         about = file.about
     own = {"train": train is None, "backend": "backend" not in given}
     check_trust(about, result.path, **own, trust=trust)
+    choose_callbacks(given)
+    callbacks = given.pop("callbacks", ())
     if given:
         choose_backend({"backend": result.backend}, given)
     if train is not None:
@@ -79,6 +82,7 @@ def retrain(
             fresh=fresh,
             backend=given.get("backend"),
             on_report=lambda reached, _: advance(int(reached), int(until)),
+            callbacks=callbacks,
         )
     if as_json:
         typer.echo(summary.as_line(found.to_json()))

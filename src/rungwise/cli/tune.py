@@ -26,7 +26,7 @@ from rungwise.errors import (
 from rungwise.formatting import strip_controls
 from rungwise.option_checks import check_display
 from rungwise.options import list_options
-from rungwise.registry import BACKENDS, SEARCHERS
+from rungwise.registry import BACKENDS, CALLBACKS, SEARCHERS
 from rungwise.scripts import find_script
 from rungwise.specification import choices, load_function, read_space, read_study
 from rungwise.specification.functions import is_reference
@@ -50,7 +50,7 @@ NOTHING_FOUND = 1
 """The exit code of a study that is over and in which no trial has reported a finite value."""
 
 _OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
-_SHOWN = tuple(each for each in list_options(OutputOptions) if each.name == "show")
+_SHOWN = tuple(each for each in list_options(OutputOptions) if each.name in ("show", "track"))
 _CHANGEABLE = (*(each for each in list_options(RunOptions) if not each.fixed), *SHORT_FORMS)
 
 
@@ -77,6 +77,7 @@ def tune(
     show = _choose_show({**arguments, **given}, quiet=quiet, as_json=as_json)
     _choose_scheduler(arguments, given)
     choose_backend(arguments, given)
+    choose_callbacks(given)
     if "searcher" in given:
         given["searcher"] = SEARCHERS.build(given["searcher"], "--searcher")
     arguments.update(given)
@@ -113,6 +114,7 @@ def resume(
     """
     show = _choose_show(given, quiet=quiet, as_json=as_json)
     given["show"] = display = _EndNoting(show)
+    choose_callbacks(given)
     if "backend" in given:
         choose_backend({}, given)
     trainable = None if train is None else load_trainable(train)
@@ -148,6 +150,13 @@ def choose_backend(arguments: dict[str, Any], given: dict[str, Any]) -> None:
         given.update(flags)
     else:
         given["backend"] = set_fields(backend, flags)
+
+
+def choose_callbacks(given: dict[str, Any]) -> None:
+    """The callbacks that --track names."""
+    if "track" in given:
+        texts = given.pop("track")
+        given["callbacks"] = [CALLBACKS.build(text, "--track") for text in texts]
 
 
 def load_trainable(text: str) -> Any:

@@ -9,12 +9,16 @@
     searcher: {type: gp, startup: 20}
     backend: threads
     backend: {type: local, workers: 4}
+    track: tensorboard:runs                # NAME or NAME:options, or a list of them
+    track: [csv, {type: mlflow, experiment: digits}]
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
+from pathlib import Path
 from typing import Any
 
 from rungwise.backend_options import SHORT_FORMS
@@ -23,7 +27,7 @@ from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
 from rungwise.rankings import Ranking
-from rungwise.registry import BACKENDS, RANKINGS, SCHEDULERS, SEARCHERS, Family
+from rungwise.registry import BACKENDS, CALLBACKS, RANKINGS, SCHEDULERS, SEARCHERS, Family
 from rungwise.specification.document import Document
 from rungwise.specification.spaces import known_key
 from rungwise.study_options import LadderOptions
@@ -85,6 +89,32 @@ def read_backend_key(document: Document) -> Any:
             raise document[key].wrong(f"{kind.__name__} has no such option")
         options[key] = document[key]
     return _built(kind, options, place)
+
+
+def read_callbacks(document: Document, folder: Path) -> list[Any]:
+    """The callbacks of a study: one, or a list of them.
+
+    Args:
+        document: the value of the key.
+        folder: what the files that they write to are relative to.
+    """
+    several = isinstance(document.data, list)
+    each = [document[place] for place in range(len(document.data))] if several else [document]
+    return [_callback(one, folder) for one in each]
+
+
+def _callback(document: Document, folder: Path) -> Any:
+    label = document.label()
+    if isinstance(document.data, str):
+        name, options = CALLBACKS.parse(document.data, label)
+    else:
+        name = _find_type(document, CALLBACKS)
+        options = {key: option.data for key, option in document.items() if key != "type"}
+    kind = CALLBACKS.find(name, label, document.data)
+    for path in kind.paths:
+        written = options.get(path, inspect.signature(kind).parameters[path].default)
+        options[path] = str(folder / str(written))
+    return CALLBACKS.make(name, options, label, document.data)
 
 
 def _ranking(document: Document) -> Ranking:

@@ -25,6 +25,7 @@ from rungwise.specification.functions import is_reference, split_reference
 from rungwise.specification.recipes import (
     OF_RECIPE,
     read_backend_key,
+    read_callbacks,
     read_scheduler,
     read_searcher,
 )
@@ -75,6 +76,8 @@ def _read_options(document: Document, folder: Path, space: Space) -> dict[str, A
         "mirror": partial(_folder, folder=folder),
         "searcher": read_searcher,
     }
+    if "track" in document.data:
+        arguments["callbacks"] = read_callbacks(document["track"], folder)
     for key, reader in readers.items():
         if key in document.data:
             arguments[key] = reader(document[key])
@@ -220,6 +223,7 @@ _READ_OTHERWISE = (
     "mirror",
     "searcher",
     "backend",
+    "track",
     *OF_RECIPE,
 )
 """Keys that are read together with something else: the space, the folder, other keys."""

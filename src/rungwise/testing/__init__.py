@@ -1,7 +1,7 @@
 """Conformance suites to subclass, and test doubles.
 
-A scheduler, ranking, searcher, log, backend, adapter, checkpoint store or display of your own gets
-all the tests that rungwise's own have, from one class in a test module::
+A scheduler, ranking, searcher, log, backend, adapter, checkpoint store, display or callback of your
+own gets all the tests that rungwise's own have, from one class in a test module::
 
     from rungwise.testing import RankingConformance
 
@@ -24,6 +24,7 @@ from rungwise.testing.adapters import (
     HostStudy,
 )
 from rungwise.testing.backends import BackendConformance
+from rungwise.testing.callbacks import CallbackConformance
 from rungwise.testing.displays import DisplayConformance
 from rungwise.testing.logs import LogConformance
 from rungwise.testing.process_backends import ProcessBackendConformance
@@ -37,6 +38,7 @@ __all__ = [
     "AdapterConformance",
     "BackendConformance",
     "BrokenTrial",
+    "CallbackConformance",
     "DisplayConformance",
     "HostRecord",
     "HostStudy",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import Any, Literal
 from rungwise._version import __version__
 from rungwise.backend_options import SHORT_FORMS, choose_backend
 from rungwise.backends.base import PreparedBackend
+from rungwise.callbacks import ReportEvent
+from rungwise.callbacks.functions import ReportFunction
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Finish
 from rungwise.core.scheduler import Recipe
@@ -22,7 +25,7 @@ from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, RungwiseError
-from rungwise.option_checks import check_display
+from rungwise.option_checks import check_callbacks, check_display
 from rungwise.options import take
 from rungwise.script_guard import refuse_while_loading
 from rungwise.searchers.checking import check_searcher
@@ -45,9 +48,10 @@ from rungwise.tuning.plan import build_limits, build_study, give_ladder
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.summaries import keep_summary
+from rungwise.tuning.tracking import KEY
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.trust import check_trust, sign
-from rungwise.tuning.tuner import ReportEvent, Tuner
+from rungwise.tuning.tuner import Tuner
 
 
 @answer_unknown_names
@@ -91,6 +95,7 @@ def tune(
     on_report: Callable[[ReportEvent], None] | None = None,
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
+    callbacks: Sequence[Any] = (),
 ) -> TuningResult:
     """Find a good configuration with as little training as possible.
 
@@ -160,6 +165,8 @@ def tune(
         on_end: called with the result.
         show: what is shown while the study runs: the name of a display; "auto": a live view on a
             terminal, else log lines. In Python also a display of your own.
+        callbacks: what is told everything that happens, such as rungwise.callbacks.TensorBoard(),
+            or names of such; what one of them raises never ends the study.
 
     Raises:
         StudyDiffersError: the file holds another study.
@@ -191,7 +198,7 @@ def tune(
     check_places(options, prepared, study)
     about = _about(train, metric, options, prepared, open_ended=open_ended, transfer=earlier)
     display = _choose_display(output.show)
-    _check_callbacks(on_report=on_report, on_end=on_end)
+    _check_functions(on_report=on_report, on_end=on_end)
     types = list_study_types(asked)
     asked = earlier.applied_to(asked, None if study is None else study_path(study), types)
     with place_study(study) as path, open_or_fetch(path, options, display.notice, types) as file:
@@ -200,10 +207,10 @@ def tune(
         if file.about.open_ended and not open_ended:
             file.change_about(replace(file.about, open_ended=False))
         say_goal(display, metric, goal, asked.goal)
-        callbacks = (on_report, on_end)
+        told = _list_callbacks(output.callbacks, on_report)
         kept = study is not None
         function_reference.note_function(file, train, folded[0])
-        result = _run(file, folded, prepared, options, display, callbacks, kept=kept)
+        result = _run(file, folded, prepared, options, display, told, on_end, kept=kept)
     if study is None:
         weakref.finalize(result, shutil.rmtree, path.parent, ignore_errors=True)
     return result
@@ -222,6 +229,7 @@ def resume(
     on_report: Callable[[ReportEvent], None] | None = None,
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
+    callbacks: Sequence[Any] = (),
     types: Sequence[type] = (),
     trust: bool = False,
     **options: Any,
@@ -244,6 +252,7 @@ def resume(
         on_report: see :func:`tune`.
         on_end: see :func:`tune`.
         show: see :func:`tune`.
+        callbacks: see :func:`tune`; what one that keeps records has missed, it is given.
         types: recipes, rankings, searchers and backends of your own that the study uses.
         trust: run what the file names (function or command, backend) although you did not make it
             on this machine.
@@ -253,7 +262,8 @@ def resume(
     refuse_while_loading()
     more = take_extension(locals())
     display = _choose_display(check_display("show", show))
-    _check_callbacks(on_report=on_report, on_end=on_end)
+    told = _list_callbacks(check_callbacks("callbacks", callbacks), on_report)
+    _check_functions(on_report=on_report, on_end=on_end)
     with _existing(study, types) as file:
         about = file.about
         check_trust(
@@ -276,8 +286,7 @@ def resume(
         if "max_resource" in more and about.open_ended:
             file.change_about(replace(about, open_ended=False))
         function_reference.note_function(file, train, folded[0])
-        callbacks = (on_report, on_end)
-        return _run(file, folded, prepared, chosen, display, callbacks, trust=trust)
+        return _run(file, folded, prepared, chosen, display, told, on_end, trust=trust)
 
 
 def _run(
@@ -286,12 +295,12 @@ def _run(
     prepared: PreparedBackend,
     options: RunOptions,
     display: Display,
-    callbacks: tuple[Callable[[ReportEvent], None] | None, Callable[[TuningResult], None] | None],
+    callbacks: Sequence[Any],
+    on_end: Callable[[TuningResult], None] | None,
     *,
     kept: bool = True,
     trust: bool = False,
 ) -> TuningResult:
-    on_report, on_end = callbacks
     keep_options(file, options, prepared.workers, trust=trust)
     study, about = folded[0].study, file.about
     if folded[0].ended is not None:
@@ -310,7 +319,7 @@ def _run(
         ),
         store=options.store_beside(file.path),
         display=display,
-        on_report=on_report,
+        callbacks=callbacks,
         kept=kept,
         folded=folded,
     )
@@ -346,7 +355,8 @@ def _about(
     transfer: Transfer,
 ) -> About:
     reference = function_reference.reference(train)
-    kept = {**options.to_json(), WORKERS_KEY: prepared.workers, **transfer.record()}
+    key = {KEY: secrets.token_hex(6)}
+    kept = {**options.to_json(), WORKERS_KEY: prepared.workers, **transfer.record(), **key}
     return About(
         metric=metric,
         open_ended=open_ended,
@@ -371,10 +381,17 @@ def _choose_display(show: Any) -> Display:
     return display
 
 
-def _check_callbacks(**callbacks: Any) -> None:
-    for name, callback in callbacks.items():
-        if callback is not None and not callable(callback):
-            raise InvalidArgumentError(name, callback, "it must be a function")
+def _check_functions(**functions: Any) -> None:
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise InvalidArgumentError(name, function, "it must be a function")
+
+
+def _list_callbacks(
+    callbacks: Sequence[Any], on_report: Callable[[ReportEvent], None] | None
+) -> tuple[Any, ...]:
+    """What is told; ``on_report`` comes last, so that others have a report that it stops at."""
+    return (*callbacks, *(() if on_report is None else (ReportFunction(on_report),)))
 
 
 def _must_exist(study: str | os.PathLike[str]) -> Path:

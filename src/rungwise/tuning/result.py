@@ -23,7 +23,7 @@ from rungwise.errors import (
     NothingFoundError,
     RungwiseError,
 )
-from rungwise.option_checks import check_backend
+from rungwise.option_checks import check_backend, check_callbacks
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import RunOptions
@@ -188,6 +188,7 @@ class TuningResult(StudyResult):
         trial: int | None = None,
         fresh: bool = False,
         on_report: Callable[[float, float], None] | None = None,
+        callbacks: Sequence[Any] = (),
         backend: Any = None,
     ) -> Retrained:
         """Train the winner from scratch to the maximum, with ``run.phase == "retrain"``.
@@ -203,6 +204,7 @@ class TuningResult(StudyResult):
             fresh: from scratch, even if there is one to resume; for when the training function
                 was changed.
             on_report: called with (resource, value) after every new report.
+            callbacks: what is told everything that happens, as of :func:`tune`.
             backend: where it is trained, a backend or the name of one; by default on one worker of
                 the backend that the study ran on.
 
@@ -216,6 +218,7 @@ class TuningResult(StudyResult):
             raise InvalidArgumentError("trial", trial, rule)
         until = self.find_retraining_goal(resource)
         check_function(train)  # before the file is opened
+        told = check_callbacks("callbacks", callbacks)
         chosen = self._options.backend if backend is None else check_backend("backend", backend)
         types, durability = list_study_types(self.engine.study), self._options.durability
         with StudyFile(self.path, types=types, durability=durability) as file:
@@ -227,7 +230,9 @@ class TuningResult(StudyResult):
                 until=until,
                 store=self._store,
             )
-            found = retraining.run(train, chosen, self._options, fresh=fresh, on_report=on_report)
+            found = retraining.run(
+                train, chosen, self._options, fresh=fresh, on_report=on_report, callbacks=told
+            )
             self.retrained = tuple(list_retrained(file, self._store))
         return found
 

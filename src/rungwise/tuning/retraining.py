@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rungwise.backends.base import BackendRecipe
+from rungwise.callbacks.functions import ReportFunction
 from rungwise.checkpoints import CheckpointStore, RemoteCheckpoint, resource_text
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested, Reported
@@ -27,9 +28,6 @@ from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.folding import fold
 from rungwise.tuning.old_progress import read_progress
 from rungwise.validation import whole
-
-if TYPE_CHECKING:
-    from rungwise.tuning.tuner import ReportEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +95,7 @@ class Retraining:
         *,
         fresh: bool = False,
         on_report: Callable[[float, float], None] | None = None,
+        callbacks: Sequence[Any] = (),
     ) -> Retrained:
         """Train to the end; resume if it was begun before.
 
@@ -106,6 +105,7 @@ class Retraining:
             options: how to run it; ``trial_timeout`` is for one job of a trial, not for all of it.
             fresh: from scratch in any case.
             on_report: called with (resource, value) after every new report.
+            callbacks: what is told everything that happens.
 
         Raises:
             RetrainingError: it failed more often than the options allow.
@@ -133,7 +133,7 @@ class Retraining:
             ),
             store=self.store,
             display=QuietDisplay(),
-            on_report=None if on_report is None else _pass_on(on_report),
+            callbacks=(*callbacks, *(() if on_report is None else (_pass_on(on_report),))),
             hint=self._hint,
         )
         try:
@@ -245,8 +245,8 @@ def _convert_old(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "curve": curve, "checkpoint": None if place is None else Path(place)}
 
 
-def _pass_on(on_report: Callable[[float, float], None]) -> Callable[[ReportEvent], None]:
-    return lambda report: on_report(report.resource, report.value)
+def _pass_on(on_report: Callable[[float, float], None]) -> ReportFunction:
+    return ReportFunction(lambda report: on_report(report.resource, report.value))
 
 
 def check_resource(resource: Any) -> int:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rungwise import views
 from rungwise.backends import messages
 from rungwise.backends.base import Backend, PreparedBackend, Workplace
 from rungwise.checkpoints import CheckpointStore, parse_bytes
-from rungwise.core.decisions import Decision
+from rungwise.core.decisions import Decision, Job
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobFailed, Reported, Request, TrialStopped
 from rungwise.core.failures import Failure
@@ -19,6 +18,7 @@ from rungwise.display import Display, Snapshot
 from rungwise.driver import Driver
 from rungwise.errors import RetrainingError
 from rungwise.policy import Fact, Policy, Rules, count_failures
+from rungwise.run import Assignment
 from rungwise.storage.study_file import About, StudyPart, shown
 from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
@@ -27,7 +27,7 @@ from rungwise.tuning.first_failures import FirstFailures
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.interrupts import graceful, make_interrupt
 from rungwise.tuning.mirror import Mirror, MirrorPlace
-from rungwise.tuning.misuse import MisuseWatch
+from rungwise.tuning.misuse import MisuseWatch, say
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.requests import RequestDesk
@@ -39,30 +39,7 @@ from rungwise.tuning.surroundings import (
     find_problem,
     make_outage_error,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReportEvent:
-    """A report as a callback sees it.
-
-    Attributes:
-        trial: the trial.
-        config: its configuration.
-        resource: how much it has been trained.
-        value: the metric there.
-        decision: ``"Continue"``, ``"Pause"`` or ``"Stop"``.
-        best: the best value of the study so far.
-        metrics: the other metrics of the report.
-    """
-
-    trial: int
-    config: Mapping[str, Any]
-    resource: float
-    value: float
-    decision: str
-    best: float | None
-    metrics: Mapping[str, float] = field(default_factory=dict)
-
+from rungwise.tuning.tracking import Tracker
 
 _CONSEQUENCES = {
     (True, False): " (it is retried)",
@@ -85,7 +62,7 @@ class Tuner:
         assignments: makes the assignments of workers.
         store: where checkpoints are kept.
         display: what a person sees.
-        on_report: called after every report.
+        callbacks: what is told everything that happens.
         kept: whether the file will outlive the process.
         hint: what to say after an interrupt; by default how to resume the study.
         folded: the engine and the clock of the study, if it has been folded for resuming already.
@@ -106,7 +83,7 @@ class Tuner:
         assignments: AssignmentMaker,
         store: CheckpointStore,
         display: Display,
-        on_report: Callable[[ReportEvent], None] | None = None,
+        callbacks: Sequence[Any] = (),
         kept: bool = True,
         hint: Callable[[Engine], str] | None = None,
         folded: tuple[Engine, float] | None = None,
@@ -120,7 +97,6 @@ class Tuner:
         self._assignments = assignments
         self._store = store
         self._display = display
-        self._on_report = on_report
         self._hint = self._resume_hint if hint is None else hint
         self.engine, self._since = fold_for_resuming(part) if folded is None else folded
         self.seconds = self._since
@@ -135,6 +111,7 @@ class Tuner:
         self._gave_up: Failure | None = None
         self._first_failures = FirstFailures(prepared.workers)
         self._misuse = MisuseWatch(display, self.engine, assignments, store)
+        self._tracker = Tracker(part, self.engine, assignments, callbacks, kept=kept)
 
     def run(self) -> float:
         """Run; how many seconds the study has taken in all.
@@ -182,7 +159,11 @@ class Tuner:
 
     def _run(self) -> float:
         seconds = self._since
-        if not self._is_over():
+        if self._is_over():
+            # What callbacks have missed, they are given now.
+            self._tracker.begin()
+            self._end_tracking(failed=False)
+        else:
             try:
                 with graceful(self._interrupt):
                     seconds = self._work()
@@ -206,15 +187,28 @@ class Tuner:
                 temporary=() if self._kept else (str(self._file.path.parent),),
             )
         )
+        failed = False
         try:
             self._drive(backend)
+        except Exception:
+            failed = True
+            raise
         finally:
             self.seconds = seconds = backend.now
             try:
+                self._end_tracking(failed=failed)
                 self._display.end(self._snapshot(backend), self._why())
             finally:
                 backend.close()
         return seconds
+
+    def _end_tracking(self, *, failed: bool) -> None:
+        self._tracker.end(self.seconds, self._why(), failed=failed)
+        self._say_of_callbacks()
+
+    def _say_of_callbacks(self) -> None:
+        for text in self._tracker.take_notices():
+            say(self._display, text)
 
     def _drive(self, backend: Backend) -> None:
         ahead = ProposalPrefetcher(self.engine.proposals, len(self.engine.trials), backend.wake)
@@ -225,7 +219,7 @@ class Tuner:
             backend,
             log=self._part,
             policy=policy,
-            assign=self._assignments.assign,
+            assign=lambda job: self._assign(job, backend.now),
             on_message=self._handle_message,
             on_fact=self._acted,
             on_step=lambda: self._tick(backend),
@@ -248,6 +242,7 @@ class Tuner:
             if self._interrupted:  # while workers were being started
                 return
             self._display.begin(self._snapshot(backend))
+            self._tracker.begin()
             self.in_step = False
             driver.run()
             self.in_step = True
@@ -349,6 +344,10 @@ class Tuner:
             self._outputs.close(trial)
 
     def _acted(self, fact: Fact, decision: Decision) -> None:
+        self._note(fact)
+        self._tracker.acted(fact, decision)
+
+    def _note(self, fact: Fact) -> None:
         if type(fact) is JobFailed:
             self._failed_trials += 1
         if type(fact) is not Reported:
@@ -358,18 +357,10 @@ class Tuner:
         self._retention.reported(job.trial, fact.resource)
         if self._assignments.max_resource is None:
             self._safety_net.check()
-        if self._on_report is not None:
-            self._on_report(
-                ReportEvent(
-                    job.trial,
-                    job.config,
-                    fact.resource,
-                    fact.value,
-                    type(decision).__name__,
-                    self.engine.best_value,
-                    dict(fact.metrics),
-                )
-            )
+
+    def _assign(self, job: Job, now: float) -> Assignment:
+        self._tracker.started(job, now)
+        return self._assignments.assign(job)
 
     def _failed(self, failure: Failure, again: bool) -> None:  # noqa: FBT001 - a callback
         self._failures += 1
@@ -403,6 +394,7 @@ class Tuner:
         if self._mirror is not None:
             for text in self._mirror.take_notices():
                 self._notice(text)
+        self._say_of_callbacks()
         self._take_requests(backend.now)
         if self._display.due():
             self._display.update(self._snapshot(backend))

@@ -1,0 +1,29 @@
+"""Callbacks: what is told everything that happens in a study, such as trackers.
+
+The name of a tracker (``--track tensorboard``) follows from its class, see
+:mod:`rungwise.registry`.
+"""
+
+from rungwise.callbacks.base import Callback
+from rungwise.callbacks.csv_file import CSV
+from rungwise.callbacks.events import (
+    CeilingRaised,
+    JobLeft,
+    JobStarted,
+    ReportEvent,
+    StudyBegan,
+    StudyEnded,
+)
+from rungwise.callbacks.tensorboard import TensorBoard
+
+__all__ = [
+    "CSV",
+    "Callback",
+    "CeilingRaised",
+    "JobLeft",
+    "JobStarted",
+    "ReportEvent",
+    "StudyBegan",
+    "StudyEnded",
+    "TensorBoard",
+]

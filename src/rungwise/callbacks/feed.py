@@ -1,0 +1,56 @@
+"""All callbacks of a study: what each is told goes through here."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from rungwise.callbacks.outlets import Outlet, QueuedOutlet
+
+
+class CallbackFeed:
+    """Passes facts on to callbacks.
+
+    Args:
+        callbacks: the callbacks, in the order in which they are called.
+    """
+
+    def __init__(self, callbacks: Sequence[Any]) -> None:
+        self._notices: queue.SimpleQueue[str] = queue.SimpleQueue()
+        say = self._notices.put
+        self._outlets = [
+            QueuedOutlet(each, say) if getattr(each, "slow", False) else Outlet(each, say)
+            for each in callbacks
+        ]
+
+    def __bool__(self) -> bool:
+        return bool(self._outlets)
+
+    def say(self, text: str) -> None:
+        """Keep something that the user should know; from any thread."""
+        self._notices.put(text)
+
+    def tell(self, name: str, fact: Any) -> None:
+        """Pass a fact on to all.
+
+        Args:
+            name: of the method.
+            fact: its argument.
+        """
+        for outlet in self._outlets:
+            outlet.put(name, fact)
+
+    def take_notices(self) -> list[str]:
+        """What the user should know; threads show nothing themselves."""
+        found = []
+        with suppress(queue.Empty):
+            while True:
+                found.append(self._notices.get_nowait())
+        return found
+
+    def close(self) -> None:
+        """Wait until everything was passed on."""
+        for outlet in self._outlets:
+            outlet.close()

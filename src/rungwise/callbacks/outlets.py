@@ -1,0 +1,184 @@
+"""How one callback is called: at once, or behind a bounded queue in a thread of its own.
+
+Law of this file: whatever a callback raises, and however long it takes, the study goes on and its
+other callbacks are called. Reports that could not be passed on are not lost: they are in the log,
+and before the end the callback is given all of them again (:meth:`Callback.fill`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
+
+from rungwise.callbacks.base import METHODS
+from rungwise.callbacks.events import StudyBegan, StudyEnded
+
+CAPACITY = 100_000
+"""Facts that may wait for a slow callback; what comes then is filled in at the end."""
+
+FAILURES = 10
+"""After so many failures of a method in a row a callback is not called again before the end."""
+
+PERIOD = 0.5
+"""Seconds between two looks into the queue: rare, so that a study does not feel them."""
+
+REST = 9
+"""A slow callback rests so many times as long as it worked: threads share one interpreter."""
+
+PAUSE = 1e-5
+"""Seconds between two facts, in which the study comes to its turn."""
+
+LONGEST_CALL = 60.0
+"""When the study has ended, a slow callback is given up after so many seconds in one call."""
+
+SHOW_AFTER = 2.0
+"""Seconds after which the user is told what is waited for."""
+
+Tell = Callable[[str], None]
+
+
+class Outlet:
+    """Calls a callback at once.
+
+    Args:
+        callback: the callback.
+        say: shows something important; called in the thread that calls the callback.
+    """
+
+    def __init__(self, callback: Any, say: Tell) -> None:
+        self._callback = callback
+        self._say = say
+        self._name = type(callback).__name__
+        self._fatal = getattr(callback, "stops_the_study", False)
+        self._methods = {name: getattr(callback, name, None) for name in METHODS}
+        self._began: StudyBegan | None = None
+        self._failures = 0
+        self._in_a_row: Counter[str] = Counter()
+        self._missed = 0  # facts that were not passed on, or whose call failed
+        self._off = self._never_begun = False
+
+    def put(self, name: str, fact: Any) -> None:
+        """Pass on a fact.
+
+        Args:
+            name: of the method.
+            fact: its argument.
+        """
+        self._pass_on(name, fact)
+
+    def close(self) -> None:
+        """Everything was passed on."""
+
+    def _pass_on(self, name: str, fact: Any) -> None:
+        if isinstance(fact, StudyBegan):
+            self._began = fact
+            self._call(name, fact)
+            if self._failures:
+                self._off = self._never_begun = True
+            elif fact.resumed:
+                self._call("fill", fact.earlier())
+            return
+        if isinstance(fact, StudyEnded):
+            self._off = self._never_begun  # one that was given up has another chance
+            if self._missed and self._began is not None:
+                self._call("fill", self._began.earlier())
+        self._call(name, fact)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        method = self._methods[name]
+        if method is None or self._off:
+            return
+        try:
+            method(*arguments)
+        except Exception as error:
+            if self._fatal:
+                raise
+            self._failed(name, error)
+        else:
+            self._in_a_row[name] = 0
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self._failures += 1
+        self._in_a_row[name] += 1
+        self._missed += 1
+        what = f"the callback {self._name} failed in {name}() ({type(error).__name__}: {error})"
+        if name == "begin":
+            self._say(f"{what}; it is not called any more, and the study goes on")
+        elif self._failures == 1:
+            self._say(f"{what}; the study goes on, and so does the callback")
+        if self._in_a_row[name] == FAILURES:
+            self._off = True
+            self._say(f"{what}, {FAILURES} times in a row: it is not called again before the end")
+
+
+class QueuedOutlet(Outlet):
+    """Calls a callback in a thread of its own, in the order of the facts.
+
+    Args:
+        callback: the callback.
+        say: shows something important; called in that thread.
+    """
+
+    def __init__(self, callback: Any, say: Tell) -> None:
+        super().__init__(callback, say)
+        self._queue: deque[tuple[str, Any]] = deque()
+        self._closing = threading.Event()
+        self._left_at = time.monotonic()  # when the last call returned
+        self._thread = threading.Thread(
+            target=self._work, name=f"rungwise-{self._name}", daemon=True
+        )
+        self._thread.start()
+
+    def put(self, name: str, fact: Any) -> None:
+        """Let a fact wait for its turn, if there is room."""
+        if len(self._queue) < CAPACITY or isinstance(fact, StudyEnded):
+            self._queue.append((name, fact))
+        else:
+            if not self._missed:
+                self._say(
+                    f"the callback {self._name} is slower than the reports: those after "
+                    f"{CAPACITY:,} that wait are added when the study has ended"
+                )
+            self._missed += 1
+
+    def close(self) -> None:
+        """Wait until everything was passed on, as long as the callback gets anywhere."""
+        self._closing.set()
+        begun = time.monotonic()
+        shown = False
+        while self._thread.is_alive():
+            self._thread.join(0.1)
+            now = time.monotonic()
+            if not shown and now - begun > SHOW_AFTER:
+                shown = True
+                self._say(f"waiting for the callback {self._name}: {len(self._queue)} facts left")
+            if now - max(begun, self._left_at) > LONGEST_CALL:
+                self._say(
+                    f"the callback {self._name} has not returned for {LONGEST_CALL:g} seconds and "
+                    f"is given up; {len(self._queue)} facts were not passed on. Resume the study "
+                    f"with the same callback: it adds what is missing"
+                )
+                return
+
+    def _work(self) -> None:
+        pause = 0.0
+        while True:
+            closing = self._closing.wait(pause)
+            begun = time.monotonic()
+            self._drain()
+            if self._began is not None:
+                self._call("flush")
+            self._left_at = time.monotonic()
+            if closing and not self._queue:
+                return
+            pause = max(PERIOD, REST * (self._left_at - begun))
+
+    def _drain(self) -> None:
+        while self._queue:
+            self._pass_on(*self._queue.popleft())
+            self._left_at = time.monotonic()
+            if not self._closing.is_set():
+                time.sleep(PAUSE)

@@ -1,0 +1,233 @@
+"""What happens in a study that runs, as callbacks are told it.
+
+Law of this file: a fact is passed on when it is in the log and was acted on, never before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+from rungwise import views
+from rungwise.callbacks import (
+    CeilingRaised,
+    JobLeft,
+    JobStarted,
+    ReportEvent,
+    StudyBegan,
+    StudyEnded,
+)
+from rungwise.callbacks.feed import CallbackFeed
+from rungwise.core.decisions import Decision, Job, StartJob
+from rungwise.core.engine import Engine
+from rungwise.core.events import JobFailed, JobLost, Reported
+from rungwise.policy import Fact
+from rungwise.storage.base import Entry
+from rungwise.storage.codec import list_study_types, study_to_json
+from rungwise.storage.study_file import StudyFile, StudyPart, shown
+from rungwise.tuning.assignments import AssignmentMaker
+
+KEY = "key"
+"""Where the options of a study file hold what identifies the study."""
+
+
+class Tracker:
+    """Tells callbacks what happens in one study.
+
+    Args:
+        part: the study.
+        engine: its engine.
+        assignments: knows its maximum, and the numbers of trials for the user.
+        callbacks: who is told.
+        kept: whether the file outlives the process.
+    """
+
+    def __init__(
+        self,
+        part: StudyPart,
+        engine: Engine,
+        assignments: AssignmentMaker,
+        callbacks: Sequence[Any],
+        *,
+        kept: bool = True,
+    ) -> None:
+        self._part = part
+        self._engine = engine
+        self._assignments = assignments
+        self._feed = CallbackFeed(callbacks)
+        self._kept = kept
+        self._ceilings = len(engine.scheduler.ceilings)
+        self._furthest = views.find_furthest(engine)
+        self._begun = False
+
+    def take_notices(self) -> list[str]:
+        """What the user should know of callbacks."""
+        return self._feed.take_notices()
+
+    def begin(self) -> None:
+        """The study begins, or goes on."""
+        if not self._feed:
+            return
+        self._begun = True
+        self._feed.tell("begin", self._describe())
+
+    def started(self, job: Job, at: float) -> None:
+        """A job was started."""
+        if self._begun:
+            number = self._assignments.number(job.trial)
+            config = dict(job.config)  # the job has not started yet
+            fact = JobStarted(number, config, job.id, job.start, job.until, at)
+            self._feed.tell("started", fact)
+
+    def acted(self, fact: Fact, decision: Decision) -> None:
+        """A fact was decided and acted on."""
+        if not self._begun:
+            return
+        job = self._engine.jobs[fact.job]
+        if type(fact) is not Reported:
+            self._feed.tell("left", self._make_left(fact, job))
+            return
+        best = self._engine.best_value
+        number = self._assignments.number(job.trial)
+        self._feed.tell("reported", make_report(fact, decision, job, number, best))
+        self._look_at_ceiling(fact.at)
+
+    def end(self, seconds: float, why: str, *, failed: bool) -> None:
+        """The study ends, or stops; returns when callbacks are done with it."""
+        if not self._begun:
+            return
+        self._begun = False
+        how: Literal["ended", "interrupted", "failed"] = "failed" if failed else "interrupted"
+        if self._engine.ended is not None:
+            how = "ended"
+        view = views.StudyView(self._engine, self._assignments.metric)
+        best = view.best
+        states = {
+            self._assignments.number(trial.id): views.describe_state(trial, self._furthest)
+            for trial in self._engine.trials
+        }
+        self._feed.tell(
+            "ended",
+            StudyEnded(
+                how=how,
+                why=why,
+                best=None if best is None else best.value,
+                best_trial=None if best is None else self._assignments.number(best.trial),
+                best_resource=None if best is None else best.resource,
+                best_config={} if best is None else dict(best.config),
+                trials=states,
+                reports=view.reports,
+                resource_spent=view.resource_spent,
+                seconds=seconds,
+            ),
+        )
+        self._feed.close()
+
+    def _describe(self) -> StudyBegan:
+        study, file = self._engine.study, self._part.file
+        part, number = self._part.number, self._assignments.number
+        types = list_study_types(study)
+        parameters = () if study.space is None else study.space.parameters
+        return StudyBegan(
+            key=identify(self._part),
+            name=file.path.stem,
+            path=shown(file.path) if self._kept else None,
+            metric=self._assignments.metric,
+            goal=study.goal,
+            scheduler=type(study.scheduler).__name__,
+            searcher=type(study.searcher).__name__,
+            max_resource=self._assignments.max_resource,
+            space={each.name: str(each) for each in parameters},
+            seed=study.seed,
+            phase=self._assignments.phase,
+            resumed=self._engine.reports > 0,
+            earlier=lambda: read_reports(file.path, part, types, number),
+            notice=self._feed.say,
+        )
+
+    def _make_left(self, fact: Any, job: Job) -> JobLeft:
+        trial = self._engine.trials[job.trial]
+        lost = type(fact) is JobLost
+        return JobLeft(
+            trial=self._assignments.number(trial.id),
+            job=job.id,
+            state="lost" if lost else views.describe_state(trial, self._furthest),
+            resource=trial.resource,
+            reason=fact.reason if type(fact) is JobFailed else "",
+            at=fact.at,
+        )
+
+    def _look_at_ceiling(self, at: float) -> None:
+        trace = self._engine.scheduler.ceilings
+        if len(trace) > self._ceilings:
+            self._ceilings = len(trace)
+            reports, level = trace[-1]
+            why = self._engine.scheduler.explain()
+            self._feed.tell("ceiling", CeilingRaised(level, reports, why, at))
+
+
+def make_report(
+    fact: Reported, decision: Decision, job: Job, trial: int, best: float | None
+) -> ReportEvent:
+    """A report as callbacks see it."""
+    return ReportEvent(
+        trial,
+        job.config,
+        fact.resource,
+        fact.value,
+        type(decision).__name__,
+        best,
+        dict(fact.metrics),
+        fact.at,
+    )
+
+
+def read_reports(
+    path: Any, part: int, types: tuple[type, ...], number: Callable[[int], int]
+) -> Iterator[ReportEvent]:
+    """The reports of a study that brought something new, from its file.
+
+    Args:
+        path: the study file, which may be written to meanwhile.
+        part: the study in it.
+        types: recipes and so on beyond those of rungwise that it uses.
+        number: the number of a trial for the user.
+    """
+    with StudyFile(path, mode="read", types=types) as file:
+        study = StudyPart(file, part)
+        sign = 1.0 if study.study.goal == "min" else -1.0
+        yield from _list_reports(study.read_from(), sign, number)
+
+
+def _list_reports(
+    entries: Iterator[Entry], sign: float, number: Callable[[int], int]
+) -> Iterator[ReportEvent]:
+    jobs: dict[int, Job] = {}
+    furthest: dict[int, float] = {}
+    best = math.inf
+    for event, decision in entries:
+        if isinstance(decision, StartJob):
+            jobs[decision.job.id] = decision.job
+        if not isinstance(event, Reported) or event.job not in jobs:
+            continue
+        job = jobs[event.job]
+        if event.resource <= furthest.get(job.trial, 0):
+            continue
+        furthest[job.trial] = event.resource
+        if math.isfinite(event.value):
+            best = min(best, sign * event.value)
+        shown_best = sign * best if math.isfinite(best) else None
+        yield make_report(event, decision, job, number(job.trial), shown_best)
+
+
+def identify(part: StudyPart) -> str:
+    """What identifies a study for good; a file of an earlier version has none, and one is made."""
+    about = part.file.about
+    key = about.options.get(KEY)
+    if not isinstance(key, str):
+        text = json.dumps([about.created, study_to_json(part.file.log.study)], sort_keys=True)
+        key = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{key}-retrain-{part.number}" if part.number else key
