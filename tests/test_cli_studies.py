@@ -182,6 +182,7 @@ def test_a_study_file_gives_options_and_flags_replace_them(folder):
         ),
         (("--backend", "threads", "--preload", "json"), "the backend Threads has no such option"),
         (("--backend", "local:wrkers=3"), "did you mean 'workers'?"),
+        (("--scheduler", "pasha:etta=2"), "'pasha:etta=2', but did you mean 'eta'? the options of"),
         (("--show", "loud"), "--show is 'loud', but its name must be one of auto, json"),
         (
             ("--scheduler", "asha:eta=2", "--eta", 3),
@@ -547,6 +548,7 @@ def test_a_goal_in_the_study_file_stays(folder):
     ("arguments", "told"),
     [
         (["tune", "train.py"], "--space is missing: give the search space as a file"),
+        (TUNE[:4], "--metric is missing: name the metric that the training reports"),
         (["tune", "nothing.py"], "'nothing.py', but there is no such file"),
         (["show", "."], "study is '.', but it is a folder"),
         (["delete", "nothing.db"], "study is 'nothing.db', but there is no such file"),

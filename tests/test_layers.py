@@ -22,7 +22,7 @@ LAYERS = [
         "script_guard",
         "sharing",
     },
-    {"options", "registry", "timeouts"},
+    {"foreign_names", "options", "registry", "timeouts"},
     {"space"},
     {"core"},
     {"rankings", "searchers"},

@@ -347,6 +347,8 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("grace: -1", "grace (study.yaml, line 6) is -1"),
         ("metric_: 1", "did you mean 'metric'"),
         ("scheduler: asha\nsize: 3", "size (study.yaml, line 7) is 3, but ASHA has no such option"),
+        ("num_samples: 4", "is 'num_samples', but did you mean 'trials'?"),
+        ("max_t: 4", "is 'max_t', but did you mean 'max_resource'?"),
     ],
 )
 def test_bad_studies_are_refused_with_their_place(tmp_path, text, told):

@@ -70,6 +70,9 @@ def check_goal(name: str, value: Any) -> str:
             "names of well-known metrics, such as accuracy or loss, say it themselves"
         )
         raise InvalidArgumentError(name, MISSING, rule)
+    spelled = {"minim": "min", "maxim": "max"}.get(str(value).lower()[:5])
+    if spelled is not None:
+        raise InvalidArgumentError(name, value, f"did you mean {spelled!r}? it must be min or max")
     return str(one_of(name, value, ("min", "max")))
 
 
@@ -140,7 +143,8 @@ def check_callbacks(name: str, value: Any) -> tuple[Any, ...]:
 def check_configurations(name: str, value: Any) -> Any:
     """A list of configurations, which the space checks one by one."""
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise InvalidArgumentError(name, value, "it must be a list of configurations")
+        example = f", such as [{dict(value)!r}]" if isinstance(value, Mapping) and value else ""
+        raise InvalidArgumentError(name, value, f"it must be a list of configurations{example}")
     return value
 
 

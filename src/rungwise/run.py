@@ -423,7 +423,8 @@ def read_number(name: str, value: Any) -> float:
         except (TypeError, ValueError, RuntimeError):
             raise InvalidArgumentError(name, value, "it must be one number") from None
     if not _is_real(value):
-        raise InvalidArgumentError(name, value, "it must be a number")
+        call = ": run.report(epoch, loss=…), with names" if isinstance(value, dict) else ""
+        raise InvalidArgumentError(name, value, f"it must be a number{call}")
     try:
         number = float(value)
     except OverflowError:  # too large for a float

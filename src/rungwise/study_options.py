@@ -356,11 +356,9 @@ class RunOptions:
         known = [each.name for each in list_options(cls)]
         short = {each.name: changes.get(each.name) for each in SHORT_FORMS}
         shorts = {name: value for name, value in short.items() if value is not None}
-        changeable = [each.name for each in list_options(cls) if not each.fixed]
-        unknown = sorted(set(changes) - set(changeable) - set(short))
+        unknown = sorted(set(changes) - set(RESUMABLE_OPTIONS))
         if unknown:
-            names = ", ".join((*changeable, *(each.name for each in SHORT_FORMS)))
-            rule = f"only how a study is run can be changed: {names}"
+            rule = f"only how a study is run can be changed: {', '.join(RESUMABLE_OPTIONS)}"
             raise InvalidArgumentError("options", Words(", ".join(unknown)), rule)
         given = {name: value for name, value in {**document, **changes}.items() if name in known}
         if changes.get("backend") is None:
@@ -412,6 +410,12 @@ class OutputOptions:
     def __post_init__(self) -> None:
         check_options(self)
 
+
+RESUMABLE_OPTIONS = (
+    *(each.name for each in list_options(RunOptions) if not each.fixed),
+    *(each.name for each in SHORT_FORMS),
+)
+"""What a study may be resumed with, other than it was run with so far."""
 
 GROUPS = (SearchOptions, LadderOptions, StopOptions, RunOptions, OutputOptions)
 """All groups, in the order for documentation."""

@@ -82,7 +82,7 @@ def test_a_finished_study_goes_on_with_more_trials_and_up_to_a_higher_maximum(tm
     assert loaded.to_json()["extensions"][0]["what"] == "trials 9 → 27, max_resource 3 → 9"
     assert loaded.find_retraining_goal() == 9
     # With one worker ASHA of 27 trials up to 9 spends the same: each rung is the same in the end.
-    assert loaded.saved_versus_asha().ratio == pytest.approx(1, abs=0.2)
+    assert loaded.saved_versus("asha").ratio == pytest.approx(1, abs=0.2)
 
 
 def test_the_same_call_with_larger_limits_goes_on_and_with_smaller_ones_is_refused(tmp_path):
@@ -108,7 +108,7 @@ def test_the_same_call_with_larger_limits_goes_on_and_with_smaller_ones_is_refus
     [
         ({"trials": 5}, "trials: 9 so far, 5 asked for"),
         ({"trials": 0}, "trials"),
-        ({"max_resource": 2}, "max_resource is 2, but it must be above 3"),
+        ({"max_resource": 2}, "the maximum so far is 3, and a new one must be above it"),
         ({"seconds": 9}, "has no such limit that could be raised; it has trials=9, max_resource=3"),
         ({"trials": "many"}, "trials is 'many'"),
     ],
@@ -155,7 +155,7 @@ def test_budgets_and_targets_are_raised_and_the_jobs_they_cut_short_go_on(tmp_pa
 def test_an_open_ended_study_gets_a_maximum_only_above_its_safety_net(tmp_path):
     path = tmp_path / "s.db"
     tune(path, scheduler=None, max_resource=None, trials=3)
-    with pytest.raises(rw.errors.InvalidArgumentError, match="must be above 59049"):
+    with pytest.raises(rw.errors.InvalidArgumentError, match="the maximum so far is 59049"):
         resume(path, max_resource=81)
     tune(path, scheduler=None, max_resource=3**11, trials=4)
     with StudyFile(path, mode="read") as file:

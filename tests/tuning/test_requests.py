@@ -162,7 +162,8 @@ def test_without_a_tuner_requests_are_applied_at_once(tmp_path):
     path = tmp_path / "s.db"
     tune(path)
     done = run_here(["add", str(path), "--config", "x=0.001,units=5"])
-    assert (done.returncode, done.stdout) == (0, "1 configuration added, to be tried next\n")
+    added = f"1 configuration added, to be tried next\nGo on with: rungwise resume {path}\n"
+    assert (done.returncode, done.stdout) == (0, added)
     assert not rw.load(path).ended
     assert rw.resume(path, train, show="quiet").best.config == {"x": 0.001, "units": 5}
     # The call that began it still means the same study.
@@ -224,6 +225,8 @@ def test_tags_and_note_are_told_by_list_and_show(tmp_path):
     )
     (row,) = json.loads(run_here(["list", str(tmp_path), "--json"]).stdout)["studies"]
     assert (row["tags"], row["note"]) == (["baseline", "vision"], "as agreed")
+    assert run_here(["note", str(path), ""]).stdout == "tags: baseline, vision; note: none\n"
+    assert run_here(["note", str(path), "as agreed"]).returncode == 0
     tune(path)  # running it again keeps them
     document = rw.load(path).to_json()
     assert (document["tags"], document["note"]) == (["baseline", "vision"], "as agreed")
@@ -240,6 +243,7 @@ def test_tags_and_note_are_told_by_list_and_show(tmp_path):
         (["stop", "--trial", "99"], "there is no trial 99"),
         (["tag"], "give at least one tag"),
         (["tag", "a,b"], "without commas"),
+        (["add", "--config", "x=0.1,units=5,x=0.2"], "'x' is given twice"),
     ],
 )
 def test_what_is_refused(tmp_path, command, message):

@@ -262,7 +262,7 @@ def test_a_goal_against_the_name_of_the_metric_is_said():
     common = {"metric": "val_accuracy", "trials": 1, "max_resource": 1}
     _, display = tune(train, goal="min", **common)
     (said,) = display.notices
-    assert "usually to be maximised: if that is meant, give goal='max'" in said
+    assert "usually to be maximised: give goal='max', unless min is meant" in said
     with pytest.warns(rw.UsageWarning, match="usually to be maximised"):
         tune(train, goal="min", show="quiet", **common)
     assert not tune(train, goal="max", **common)[1].notices
@@ -311,7 +311,7 @@ def test_names_of_other_libraries_are_answered_with_ours(theirs, ours):
 def test_every_name_that_is_suggested_exists_and_no_foreign_one_is_ours():
     import inspect  # noqa: PLC0415
 
-    from rungwise.tuning.foreign_names import FOREIGN  # noqa: PLC0415
+    from rungwise.foreign_names import FOREIGN  # noqa: PLC0415
 
     known = inspect.signature(rw.tune).parameters
     for ours, theirs in FOREIGN.items():
@@ -464,3 +464,124 @@ def test_other_errors_are_shown_as_before_after_an_interrupt(monkeypatch, capsys
     assert capsys.readouterr().err == "rungwise: kept\n"
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)  # a console is not ended
     sys.excepthook(type(made), made, None)
+
+
+# -- what is meant by what is written --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ((1e-3, 1, "log"), "is probably rungwise.Float(0.001, 1.0, log=True)"),
+        (["int", 1, 9], "is probably rungwise.Int(1, 9)"),
+        (range(1, 4), "write list(range(1, 4)), or a rungwise.Int"),
+        (np.linspace(0, 1, 3), "such as values.tolist()"),
+    ],
+)
+def test_ranges_and_arrays_are_answered_with_how_they_are_written(written, told):
+    with pytest.raises(rw.SpaceError) as wrong:
+        rw.Space.parse({"x": written})
+    assert told in str(wrong.value)
+
+
+def test_three_options_of_which_one_is_a_word_are_options():
+    assert rw.Space.parse({"x": [1, 2, "auto"]}).names == ("x",)
+
+
+@pytest.mark.parametrize(("goal", "meant"), [("minimize", "min"), ("Maximise", "max")])
+def test_a_goal_written_in_full_is_answered_with_the_short_one(goal, meant):
+    with pytest.raises(rw.InvalidArgumentError, match=f"did you mean '{meant}'"):
+        tune(without_checkpoints, goal=goal)
+
+
+def test_generators_and_coroutines_are_refused_before_anything_starts():
+    def generator(config, run):
+        yield 1
+
+    async def coroutine(config, run):
+        pass
+
+    for function in (generator, coroutine):
+        with pytest.raises(rw.InvalidArgumentError, match="no yield, no async"):
+            tune(function)
+
+
+def test_one_configuration_is_answered_with_a_list_of_one():
+    with pytest.raises(rw.InvalidArgumentError, match=r"such as \[\{'x': 0.5\}\]"):
+        tune(without_checkpoints, initial={"x": 0.5})
+
+
+def test_metrics_that_are_returned_or_given_as_a_dict_say_how_to_report(tmp_path):
+    def returning(config, run):
+        return {"loss": 1}
+
+    def reporting(config, run):
+        run.report({"loss": 1})
+
+    for function, told in ((returning, "what it returns is not used"), (reporting, "loss=…")):
+        with pytest.raises(rw.NothingFoundError, match=told):
+            tune(function)
+
+
+def test_what_resume_cannot_change_is_said_with_what_to_do(tmp_path):
+    path = tmp_path / "s.db"
+    tune(without_checkpoints, study=path, trials=3)
+    with pytest.raises(rw.InvalidArgumentError, match="metric is 'x', but it belongs to the study"):
+        rw.resume(path, without_checkpoints, metric="x")
+    with pytest.raises(TypeError, match=r"resume\(\) has no argument n_trials=: here it is"):
+        rw.resume(path, without_checkpoints, n_trials=5)
+
+
+def test_a_trial_that_is_not_there_is_an_error_with_those_that_are(tmp_path):
+    result, _ = tune(without_checkpoints, trials=3)
+    for number in (3, -1):
+        with pytest.raises(rw.InvalidArgumentError, match="the study has the trials 0 to 2"):
+            result.view.trial(number)
+        with pytest.raises(rw.InvalidArgumentError, match="the study has the trials 0 to 2"):
+            result.curve(number)
+
+
+def test_a_study_of_asha_is_not_compared_with_asha(tmp_path):
+    path = tmp_path / "s.db"
+    result, _ = tune(without_checkpoints, study=path, scheduler=rw.ASHA())
+    assert result.saved_versus_asha() is None
+    assert "would have spent" not in run_here(["show", path]).stdout
+    assert tune(without_checkpoints)[0].saved_versus_asha() is not None
+
+
+def test_an_extension_that_trains_nothing_says_what_is_needed(tmp_path):
+    path = tmp_path / "s.db"
+    tune(without_checkpoints, study=path, scheduler=rw.ASHA(), max_resource=3, trials=4)
+    result = rw.resume(path, without_checkpoints, max_resource=9, show="quiet")
+    assert "trained nothing more: a further promotion needs more trials" in result.why
+    assert rw.load(path).why == result.why
+    result = rw.resume(path, without_checkpoints, trials=12, show="quiet")
+    assert "nothing more:" not in result.why
+
+
+def sometimes_failing(config, run):
+    if config["x"] > 0.6:
+        raise ValueError("too large")
+    run.report(1, loss=config["x"])
+
+
+def test_show_names_the_line_that_failed(tmp_path):
+    path = tmp_path / "s.db"
+    tune(sometimes_failing, study=path, max_resource=1)
+    shown = run_here(["show", path]).stdout
+    assert "× ValueError: too large (test_silent_traps.py, line " in shown
+
+
+@pytest.mark.filterwarnings("default::rungwise.UsageWarning")
+def test_a_warning_of_a_command_is_one_line(tmp_path):
+    code = """
+        def train(config, run):
+            run.report(1, accuracy=config["x"])
+    """
+    (tmp_path / "t.py").write_text(textwrap.dedent(code))
+    (tmp_path / "space.yaml").write_text("x: {type: float, low: 0, high: 1}")
+    command = "tune t.py:train --space space.yaml --metric accuracy --goal min --max-resource 1"
+    done = run_here([*command.split(), "--trials", "2", "--quiet"], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (warned,) = [text for text in done.stderr.splitlines() if "warning" in text.lower()]
+    assert warned.startswith("rungwise: warning: the goal is min, but")

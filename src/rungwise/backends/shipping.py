@@ -28,6 +28,9 @@ def check_function(train: Any) -> None:
         raise InvalidArgumentError("train", train, rule) from None
     except ValueError:
         return  # a built-in without a signature: only calling it shows whether it fits
+    if inspect.isgeneratorfunction(train) or inspect.iscoroutinefunction(train):
+        rule = "it must be an ordinary function that calls run.report: no yield, no async"
+        raise InvalidArgumentError("train", train, rule)
 
 
 def pack(train: Any) -> bytes:

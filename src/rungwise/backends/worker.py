@@ -376,11 +376,12 @@ def serve(
     try:
         run = Run(assignment, channel, store)
         unwinder.job = assignment.job
-        train(dict(assignment.config), run)
+        returned = train(dict(assignment.config), run)
         unwinder.job = None
         whole = True
         if not run.reported and assignment.phase == "tune":
-            return Crashed(job, f"the function returned without a report of {run.metric!r}")
+            hint = "" if returned is None else "; what it returns is not used: call run.report"
+            return Crashed(job, f"the function returned without a report of {run.metric!r}{hint}")
     except Unwound:
         return Ended(job)
     except BaseException as error:  # noqa: BLE001 - whatever training raises is the trial's own

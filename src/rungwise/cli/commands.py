@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -166,6 +167,9 @@ def load_command(name: str) -> Any:
         found.command(name, cls=Command)(function)
     command = get_command(found)
     command.name = name
+    for each in (command, *getattr(command, "commands", {}).values()):
+        # Typer keeps the ends of lines of a docstring, and breaks the lines of a terminal as well.
+        each.help = re.sub(r"(?<=[^\n])\n(?=[^\n])", " ", each.help or "")
     return command
 
 

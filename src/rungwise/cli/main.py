@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
+from typing import Any, TextIO
 
 from rungwise._version import __version__
 
@@ -20,6 +22,7 @@ def main() -> None:
         # Output into a file may have an encoding without Greek letters: better a "?" than a crash.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    warnings.showwarning = _print_warning
     try:
         app()
     except RungwiseError as error:
@@ -28,3 +31,20 @@ def main() -> None:
         # The text may quote what a trial wrote.
         print(f"rungwise: {strip_controls(str(error))}", file=sys.stderr)  # noqa: T201
         sys.exit(2)
+
+
+def _print_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning of rungwise as one line; the place in its code helps nobody. Others as ever."""
+    stream: Any = sys.stderr if file is None else file
+    if category.__module__.startswith("rungwise."):
+        text = f"rungwise: warning: {message}\n"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+    stream.write(text)

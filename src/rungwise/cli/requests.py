@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from rungwise.cli.arguments import Study
 from rungwise.errors import MISSING, InvalidArgumentError
+from rungwise.locking import FileLock
 from rungwise.scalars import scalar
 from rungwise.specification import files
 from rungwise.tuning import requests
@@ -54,6 +56,8 @@ def add(study: Study, config: Configs = None, file: ConfigFile = None) -> None:
         rule = "give at least one configuration, for example --config lr=0.1,units=64"
         raise InvalidArgumentError("--config", MISSING, rule)
     _tell(requests.add(study, configs))
+    if not FileLock(study.with_name(f"{study.name}.lock")).held():
+        typer.echo(f"Go on with: rungwise resume {shlex.quote(str(study))}")
 
 
 def stop(study: Study, trial: MaybeNumber = None, reason: Reason = "") -> None:
@@ -109,6 +113,8 @@ def _parse(text: str) -> dict[str, Any]:
         if not sign or not name.strip():
             rule = "it must be name=value,name=value; values with commas are given in a --file"
             raise InvalidArgumentError("--config", text, rule)
+        if name.strip() in found:
+            raise InvalidArgumentError("--config", text, f"{name.strip()!r} is given twice")
         found[name.strip()] = scalar(value.strip())
     return found
 

@@ -17,6 +17,7 @@ from rungwise.errors import (
     LogInUseError,
     LogUnavailableError,
     RungwiseError,
+    Words,
 )
 from rungwise.formatting import format_value
 from rungwise.locking import FileLock
@@ -98,9 +99,11 @@ def export(
     With --archive, the study itself with its checkpoints and outputs becomes one tar file, which
     can be moved; tar -xf unpacks it. Also while it runs.
     """
-    if as_csv + as_json + as_parquet + as_archive > 1:
+    formats = {"csv": as_csv, "json": as_json, "parquet": as_parquet, "archive": as_archive}
+    asked = [f"--{name}" for name, given in formats.items() if given]
+    if len(asked) > 1:
         rule = "choose one of --csv, --json, --parquet and --archive"
-        raise InvalidArgumentError("format", "several", rule)
+        raise InvalidArgumentError("format", Words(" and ".join(asked)), rule)
     if output is None and (as_parquet or as_archive):
         output = study.with_suffix(".parquet" if as_parquet else ".tar")
     if output is not None:

@@ -13,6 +13,7 @@ from rungwise.cli.tables import print_columns
 from rungwise.core.codec import jsonable
 from rungwise.counterfactual import describe_saving
 from rungwise.formatting import format_runtime, format_value, strip_controls
+from rungwise.tuning.failure_text import describe_failure
 from rungwise.tuning.result import TuningResult
 
 
@@ -79,7 +80,7 @@ def print_rungs(console: Console, result: TuningResult) -> None:
 
 def print_failures(console: Console, result: TuningResult, limit: int = 5) -> None:
     """Why attempts failed, the most frequent reasons first."""
-    reasons = [failure.reason for failure in result.failures]
+    reasons = [describe_failure(failure) for failure in result.failures]
     often = sorted(dict.fromkeys(reasons), key=lambda reason: -reasons.count(reason))
     for reason in often[:limit]:
         console.print(f"  {reasons.count(reason)} × {lines(reason)}", soft_wrap=True)

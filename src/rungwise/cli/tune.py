@@ -81,6 +81,9 @@ def tune(
     if "searcher" in given:
         given["searcher"] = SEARCHERS.build(given["searcher"], "--searcher")
     arguments.update(given)
+    if arguments.get("metric") is None:
+        rule = "name the metric that the training reports, such as --metric accuracy"
+        raise InvalidArgumentError("--metric", MISSING, rule)
     if arguments["goal"] is None:
         arguments["goal"] = _find_goal(arguments["metric"], announce=show not in ("quiet", "json"))
     arguments.setdefault("study", f"{Path(what.partition(':')[0]).stem}.db")

@@ -231,6 +231,8 @@ class Engine:
         if self.extensions:
             extended = "; ".join(str(each) for each in self.extensions)
             state += f", after it had been extended ({extended})"
+            if self.drained and self.extensions[-1].reports == self.reports:
+                state += ", which trained nothing more: a further promotion needs more trials"
         return f"The study {state}; {self.scheduler.explain()}."
 
     # -- reports -------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def record_extension(engine: Engine, event: StudyExtended) -> ExtensionRecord:
     limits = engine.study.limits
     changes: list[tuple[str, float | None, float | None]] = [
         (name, getattr(limits, name), getattr(event.limits, name))
-        for name in ("trials", "seconds", "resource", "cost", "target")
+        for name in ("trials", "stall", "seconds", "resource", "cost", "target")
         if getattr(limits, name) != getattr(event.limits, name)
     ]
     if event.max_resource is not None:
@@ -75,7 +75,7 @@ def _find_obstacle_to_maximum(engine: Engine, maximum: int) -> str | None:
     if held is None:
         return "the study has no maximum that could be raised"
     if maximum <= held:
-        return f"max_resource is {maximum}, but it must be above {held}, the maximum so far"
+        return f"the maximum so far is {held}, and a new one must be above it"
     if engine.open_jobs:
         return "the maximum can be raised only while no job is open: interrupt the study first"
     if not hasattr(engine.scheduler, "extend"):

@@ -87,7 +87,8 @@ MEANING: Mapping[State, str] = {
     State.PAUSED: "waits at a rung and may be promoted",
     State.LOST: "its job was lost, or cut short by the end of a study that was extended since; it "
     "will be started again before any other",
-    State.STOPPED: "done: stopped by the scheduler or on request, or trained to the maximum",
+    State.STOPPED: "trained no further: it reached the maximum, or was stopped, by the scheduler "
+    "or on request",
     State.ENDED: "its job ended without an error before its next rung; ranks last there",
     State.FAILED: "its job failed and is not retried, or it was failed on request; ranks last at "
     "its next rung",
@@ -157,10 +158,10 @@ class Trial:
             for job in jobs
         ]
         if self.resources:
-            sentences.append(
-                f"it reported {len(self.resources)} times, last at resource "
-                f"{self.resource:g} with value {sign * self.losses[-1]:g}"
-            )
+            often = len(self.resources)
+            times = "once, at" if often == 1 else f"{often} times, last at"
+            value = sign * self.losses[-1]
+            sentences.append(f"it reported {times} resource {self.resource:g} with value {value:g}")
         sentences.append(
             f"it is now {self.state.value}: {MEANING[self.state]}{self.note and f' ({self.note})'}"
         )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rungwise.errors import SpaceError
 from rungwise.space import codec, configspace
 from rungwise.space.domains import Choice, Domain, Float, Int, looks_like_a_range, spell_range
-from rungwise.space.foreign import translate
+from rungwise.space.foreign import read_range, translate
 from rungwise.space.parameters import Parameter, check_name, in_order
 from rungwise.space.priors import is_drawable
 from rungwise.space.rules import Rule
@@ -286,6 +286,10 @@ def _domain(name: str, written: Any) -> Domain:
             f"{high!r}]) for these two"
         )
         raise SpaceError(name, written, rule)
+    meant = read_range(value)
+    if meant is not None:
+        rule = f"what is meant is probably rungwise.{meant!r}: a list or tuple has options only"
+        raise SpaceError(name, written, rule)
     if isinstance(value, (list, tuple)) or is_scalar(value):
         try:
             return Choice(value if isinstance(value, (list, tuple)) else [value])
@@ -295,6 +299,10 @@ def _domain(name: str, written: Any) -> Domain:
     meant = translate(value)
     if meant is not None:
         rule += f"; what W&B writes so is rungwise.{meant!r} here"
+    elif isinstance(written, range):
+        rule += f": write list({written!r}), or a rungwise.Int"
+    elif hasattr(written, "tolist"):
+        rule += ": write its options as a list, such as values.tolist()"
     raise SpaceError(name, written, rule)
 
 

@@ -37,5 +37,7 @@ def build_scheduler(text: str | None, **options: Any) -> Recipe:
     if unused:
         flags = ", ".join("--" + key.replace("_", "-") for key in unused)
         raise InvalidArgumentError("--scheduler", word, f"it has no {flags}")
+    if not known.issuperset(written):
+        SCHEDULERS.make(word, written, "--scheduler", text)  # raises, with the options that it has
     recipe: Recipe = kind(**written, **{key: given[key] for key in given if key in known})
     return recipe

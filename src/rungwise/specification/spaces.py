@@ -21,16 +21,18 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rungwise.errors import InvalidArgumentError, SpaceError
+from rungwise.errors import MISSING, InvalidArgumentError, SpaceError
+from rungwise.foreign_names import translate_name
 from rungwise.scalars import scalar
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.space.codec import VERSION, parameter_to_json
 from rungwise.space.domains import Domain, looks_like_a_range, spell_range
-from rungwise.space.foreign import translate
+from rungwise.space.foreign import read_range, translate
 from rungwise.space.parameters import Parameter
 from rungwise.space.scalars import is_scalar
 from rungwise.specification.document import Document
@@ -42,6 +44,29 @@ _KINDS: Mapping[str, tuple[tuple[str, ...], Mapping[str, bool | None]]] = {
     "choice": (("options",), {"ordered": False}),
 }
 """What an entry of each type must have, and what it may have, with the default."""
+
+_CALL = re.compile(r"\s*[\w.]*\(.*\)\s*")
+"""A tuple or a call as Python writes it."""
+
+_TERMS: Mapping[str, str] = {
+    **dict.fromkeys(("min", "lower", "lb", "from", "start"), "low"),
+    **dict.fromkeys(("max", "upper", "ub", "to", "end", "stop"), "high"),
+    **dict.fromkeys(("values", "choices", "categories", "items"), "options"),
+    **dict.fromkeys(("q", "quantization_factor"), "step"),
+}
+"""What others call the keys of a parameter."""
+
+_OTHER_KINDS: Mapping[str, str] = {
+    **dict.fromkeys(("uniform", "real", "double", "continuous", "number"), "{type: float, …}"),
+    **dict.fromkeys(("integer", "randint", "int_uniform", "discrete"), "{type: int, …}"),
+    **dict.fromkeys(
+        ("loguniform", "log_uniform", "log-uniform", "log_uniform_values"),
+        "{type: float, …, log: true}",
+    ),
+    **dict.fromkeys(("categorical", "category", "grid_search", "ordinal"), "{type: choice, …}"),
+    **dict.fromkeys(("bool", "boolean"), "{type: choice, options: [true, false]}"),
+}
+"""What others call the types, and ours."""
 
 _FORMS = "a parameter must be a list of options, a constant, or a mapping with a type"
 
@@ -71,7 +96,8 @@ def read_space(source: str | os.PathLike[str] | Mapping[str, Any] | Document) ->
 def known_key(document: Document, key: str, known: Iterable[str]) -> InvalidArgumentError:
     """The error for an unknown key, with the one that may have been meant."""
     names = tuple(known)
-    near = difflib.get_close_matches(key, names, n=1)
+    here = (translate_name(key) or _TERMS.get(key, "")).partition("=")[0]
+    near = [here] if here in names else difflib.get_close_matches(key, names, n=1)
     meant = f"did you mean {near[0]!r}? " if near else ""
     rule = f"{meant}the keys here are {', '.join(names)}"
     return InvalidArgumentError(document[key].label("a key"), key, rule)
@@ -117,6 +143,16 @@ def _entry(name: str, document: Document) -> dict[str, Any]:
         raise SpaceError(document.label(), written, f"{_FORMS} (a constant null is [null])")
     if not isinstance(written, list) and not is_scalar(written):
         raise SpaceError(document.label(), written, _FORMS)
+    if isinstance(written, str) and _CALL.match(written):
+        rule = (
+            "YAML has no tuples and no calls, so this would be one option, a text: write {type: "
+            "float, low: …, high: …} for a range, or [a, b, c] for options"
+        )
+        raise SpaceError(document.label(), written, rule)
+    range_meant = read_range(written)
+    if range_meant is not None:
+        rule = f"what is meant is probably {_spell(range_meant)}: a list has options only"
+        raise SpaceError(document.label(), written, rule)
     if looks_like_a_range(written):
         low, high = written
         kind, bounds, log = spell_range(low, high)
@@ -139,8 +175,11 @@ def _typed(name: str, document: Document, more: tuple[str, ...]) -> dict[str, An
         raise SpaceError(document.label(), document.data, rule)
     kind = document.data.get("type")
     if not isinstance(kind, str) or kind not in _KINDS:
-        rule = f"it must be one of {', '.join(_KINDS)}"
-        raise SpaceError(document.label("type"), kind, rule)
+        meant_kind = _OTHER_KINDS.get(str(kind).lower())
+        hint = f"did you mean {meant_kind}? " if meant_kind else ""
+        rule = f"{hint}it must be one of {', '.join(_KINDS)}"
+        given = MISSING if "type" not in document.data else kind
+        raise SpaceError(document.label("type"), given, rule)
     needed, optional = _KINDS[kind]
     _check_keys(document, ("type", *needed, *optional, "when", *more))
     for key in needed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import shutil
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,7 @@ from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, RungwiseError
+from rungwise.foreign_names import answer_unknown_names, refuse_unchangeable
 from rungwise.option_checks import check_callbacks, check_display
 from rungwise.options import take
 from rungwise.script_guard import refuse_while_loading
@@ -32,13 +34,18 @@ from rungwise.searchers.checking import check_searcher
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile, shown
-from rungwise.study_options import OutputOptions, RunOptions, SearchOptions, StopOptions
+from rungwise.study_options import (
+    RESUMABLE_OPTIONS,
+    OutputOptions,
+    RunOptions,
+    SearchOptions,
+    StopOptions,
+)
 from rungwise.tuning import function_reference
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.beginning import begin_study, place_study, study_path
 from rungwise.tuning.extending import extend_by, extend_to, take_extension
 from rungwise.tuning.folding import fold_for_resuming
-from rungwise.tuning.foreign_names import answer_unknown_names
 from rungwise.tuning.kept_options import keep_options
 from rungwise.tuning.loading import WORKERS_KEY, read_options
 from rungwise.tuning.misuse import say_goal
@@ -261,6 +268,7 @@ def resume(
     """
     refuse_while_loading()
     more = take_extension(locals())
+    refuse_unchangeable(options, RESUMABLE_OPTIONS, tune)
     display = _choose_display(check_display("show", show))
     told = _list_callbacks(check_callbacks("callbacks", callbacks), on_report)
     _check_functions(on_report=on_report, on_end=on_end)
@@ -304,9 +312,10 @@ def _run(
     keep_options(file, options, prepared.workers, trust=trust)
     study, about = folded[0].study, file.about
     if folded[0].ended is not None:
+        more, name = len(folded[0].trials) + 16, shlex.quote(shown(file.path))
         display.notice(
             f"{shown(file.path)} had already finished: nothing to do. It goes on with larger "
-            f"limits, such as trials={len(folded[0].trials) + 16}"
+            f"limits, such as trials={more} (rungwise resume {name} --trials {more})"
         )
     tuner = Tuner(
         file.main,

@@ -22,8 +22,17 @@ def describe_failure(failure: Failure) -> str:
 
 def describe_traceback(failure: Failure) -> str:
     """The traceback, or what was printed last, with a heading; "" if there is neither."""
-    text = failure.trace.strip("\n") or failure.output.strip("\n")
+    trace = "" if _is_of_script(failure.trace) else failure.trace
+    text = trace.strip("\n") or failure.output.strip("\n")
+    if text and not trace.strip():
+        return f"The last output of the first that failed:\n{text.rstrip()}"
     return f"The first traceback:\n{text.rstrip()}" if text.strip() else ""
+
+
+def _is_of_script(trace: str) -> bool:
+    """Whether it has only lines of rungwise, since the script ran in a process of its own."""
+    frames = [file.replace("\\", "/") for file, _, _ in _FRAME.findall(trace)]
+    return len(frames) > 1 and _OWN in frames[1] and frames[0].endswith(_CALLER[0])
 
 
 def find_place(trace: str) -> str | None:

@@ -30,8 +30,8 @@ def say_goal(display: Display, metric: str, given: str | None, goal: str) -> Non
         say(
             display,
             f"the goal is {goal}, but a metric named {metric} is usually to be "
-            f"{'minimised' if usual == 'min' else 'maximised'}: if that is meant, give "
-            f"goal={usual!r}",
+            f"{'minimised' if usual == 'min' else 'maximised'}: give goal={usual!r}, unless "
+            f"{goal} is meant",
             stacklevel=4,
         )
 

@@ -13,6 +13,7 @@ from rungwise.core.limits import Finish
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
+from rungwise.foreign_names import answer_unknown_names
 from rungwise.options import check_switch, take
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
@@ -22,7 +23,6 @@ from rungwise.tuning.ask_tell import AskTellStudy
 from rungwise.tuning.beginning import begin_study, place_study, study_path
 from rungwise.tuning.extending import extend_to
 from rungwise.tuning.folding import fold_for_resuming
-from rungwise.tuning.foreign_names import answer_unknown_names
 from rungwise.tuning.function_reference import ASKED
 from rungwise.tuning.kept_options import keep_options
 from rungwise.tuning.loading import WORKERS_KEY

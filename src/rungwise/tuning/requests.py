@@ -269,7 +269,8 @@ class RequestDesk:
         note = note if request["note"] is None else str(request["note"])
         options = {**about.options, LABELS: {"tags": kept, "note": note}}
         change_about(self._file, replace(about, options=options))
-        return f"tags: {', '.join(kept) or 'none'}" + (f"; note: {note}" if note else "")
+        text = f"tags: {', '.join(kept) or 'none'}"
+        return f"{text}; note: {note or 'none'}" if note or request["note"] is not None else text
 
     def _stop_study(self, request: Mapping[str, Any], name: str) -> str:  # noqa: ARG002 - the form
         if self._interrupt is None:

@@ -24,6 +24,7 @@ from rungwise.errors import (
     RungwiseError,
 )
 from rungwise.option_checks import check_backend, check_callbacks
+from rungwise.schedulers import ASHA
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.study_options import RunOptions
@@ -159,7 +160,12 @@ class TuningResult(StudyResult):
         return self.view.saved_versus(scheduler, workers=self._workers, max_resource=max_resource)
 
     def saved_versus_asha(self) -> counterfactual.Saving | None:
-        """What ASHA would have spent; None where that cannot be said, as of an open-ended study."""
+        """What ASHA would have spent.
+
+        None where that cannot be said, as of an open-ended study, and for a study of ASHA itself.
+        """
+        if isinstance(self.view.recipe, ASHA):
+            return None
         try:
             return self.saved_versus("asha")
         except RungwiseError:

@@ -16,7 +16,8 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableStudy
 from rungwise.core.scheduler import Recipe
-from rungwise.core.trials import Trial
+from rungwise.core.trials import State, Trial
+from rungwise.errors import InvalidArgumentError
 from rungwise.space import Space
 from rungwise.validation import Goal
 from rungwise.views import folds
@@ -88,6 +89,9 @@ class TrialView:
         story = self._trial.story(jobs, sign)
         if self.state == folds.COMPLETED:
             story[-1] = f"it is now {folds.COMPLETED}: trained to the maximum"
+        elif self._trial.state is State.STOPPED:
+            note = self._trial.note and f" ({self._trial.note})"
+            story[-1] = f"it is now stopped: by the scheduler or on request{note}"
         return story
 
 
@@ -225,6 +229,10 @@ class StudyView:
 
     def trial(self, number: int) -> TrialView:
         """One trial, by its number."""
+        count = len(self._study.trials)
+        if not 0 <= number < count:
+            rule = f"the study has the trials 0 to {count - 1}" if count else "the study has none"
+            raise InvalidArgumentError("trial", number, rule)
         return TrialView(self._study, self._study.trials[number])
 
     def curve(self, trial: int) -> list[tuple[float, float]]:

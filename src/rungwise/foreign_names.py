@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
 
-from rungwise.errors import UnknownArgumentError
+from rungwise.errors import InvalidArgumentError, UnknownArgumentError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,16 +63,47 @@ def answer_unknown_names(function: Callable[P, T]) -> Callable[P, T]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         for name in kwargs:
             if name not in known:
-                raise UnknownArgumentError(function.__name__, name, _suggest(name, tuple(known)))
+                meant = suggest_name(name, tuple(known))
+                raise UnknownArgumentError(function.__name__, name, meant)
         return function(*args, **kwargs)
 
     return checked
 
 
-def _suggest(name: str, known: tuple[str, ...]) -> str:
+def refuse_unchangeable(
+    given: Mapping[str, Any], changeable: Sequence[str], of_study: Callable[..., Any]
+) -> None:
+    """Refuse what ``resume`` cannot change, with what to do instead.
+
+    Args:
+        given: the options that were given to it.
+        changeable: the options that it has.
+        of_study: the function that begins studies: what only that has belongs to the study.
+    """
+    known = inspect.signature(of_study).parameters
+    for name, value in given.items():
+        if name in changeable:
+            continue
+        if name in known:
+            rule = (
+                "it belongs to the study and cannot be changed: begin another study in another "
+                f"file. A study is resumed with other {', '.join(changeable)}"
+            )
+            raise InvalidArgumentError(name, value, rule)
+        raise UnknownArgumentError("resume", name, suggest_name(name, tuple(changeable)))
+
+
+def translate_name(name: str) -> str | None:
+    """What an argument of another library is called here; None if it is not known."""
     ours = _OURS.get(name.lower())
+    return None if ours is None else ours.removesuffix(",")
+
+
+def suggest_name(name: str, known: Sequence[str]) -> str:
+    """What is probably meant by an unknown argument, as a clause."""
+    ours = translate_name(name)
     if ours is not None:
-        return f"here it is {ours.removesuffix(',')}"
+        return f"here it is {ours}"
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f"did you mean {near[0]}=?"
