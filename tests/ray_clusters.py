@@ -55,7 +55,7 @@ class KeptActors(ray_launcher.Actors):
             except (ray.exceptions.RayError, ray.exceptions.GetTimeoutError):
                 ray.kill(slot.actor)
                 continue
-            served = slot.actor.serve.remote(address, token, number)
+            served = slot.actor.serve.remote(address, token, number, self._function)
             return ray_launcher.RemoteSlot(number, slot.actor, served)
         return super().start(address, token, number)
 

@@ -18,7 +18,7 @@ from ray_clusters import KeptActors, add_node, running_cluster
 from tuning import test_tune as shared
 
 import rungwise as rw
-from rungwise.backends import ray_cluster, ray_launcher
+from rungwise.backends import listener, ray_cluster, ray_launcher
 from rungwise.backends.ray_check import check_nodes
 from rungwise.checkpoints import FolderStore
 from rungwise.core.events import JobLost, Reported
@@ -203,6 +203,28 @@ class Unloadable:
 def test_a_function_that_no_node_can_load_is_refused_with_the_node(tmp_path):
     with pytest.raises(WorkerStartError, match=r"a_module_of_the_tuner_only.*, process \d+"):
         tune(Unloadable(), tmp_path / "s.db", backend=on_slots(2))
+
+
+# -- how workers are started ---------------------------------------------------------------------
+
+
+def test_the_token_is_in_no_command_line_and_a_large_function_arrives(tmp_path, monkeypatch):
+    """Every user of a machine can read the arguments of its processes."""
+    token = "5ec4e7" * 10
+    monkeypatch.setattr(listener.secrets, "token_hex", lambda _: token)
+    data = os.urandom(3_000_000)
+
+    def train(config, run):
+        lines = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline")]
+        assert any(b"rungwise.backends.worker" in line for line in lines)
+        seen = sum(token.encode() in line for line in lines)
+        run.report(1, loss=seen, size=len(data), typed=len(sys.stdin.read()))
+
+    said = []
+    more = {"trials": 1, "max_resource": 1, "on_report": said.append}
+    tune(train, tmp_path / "s.db", backend=on_slots(1), **more)
+    (event,) = said
+    assert (event.value, dict(event.metrics)) == (0, {"size": 3_000_000, "typed": 0})
 
 
 # -- nodes that come and go ----------------------------------------------------------------------

@@ -219,7 +219,9 @@ class Ray:
                 grace = max(1.0, workplace.grace)
                 guard = Watchdog((), workplace.temporary, on_notice, grace)
             close = guard.close if guard is not None else lambda: None
-            return RayLauncher(cluster, self.share, fixed, autoscale=self.autoscale, close=close)
+            return RayLauncher(
+                cluster, self.share, fixed, function, autoscale=self.autoscale, close=close
+            )
 
         return WorkerBackend(
             launcher,
@@ -229,7 +231,7 @@ class Ray:
                 "path": [str(Path(place).absolute()) for place in sys.path],
                 "preload": list(self.preload),
             },
-            function=function,
+            function=b"",  # Ray has it
             workplace=workplace,
             start_limit=self.start_timeout,
         )

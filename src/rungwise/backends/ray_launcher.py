@@ -136,10 +136,12 @@ class Actors:
     Args:
         ray: the module ray.
         share: what each takes of the cluster.
+        function: the training function, packed.
     """
 
-    def __init__(self, ray: Any, share: Share) -> None:
+    def __init__(self, ray: Any, share: Share, function: bytes) -> None:
         self._ray, self._share = ray, share
+        self._function = ray.put(function)  # once per node, however many workers it has
         self._options: dict[str, Any] = {
             "num_cpus": share.cpus,
             "num_gpus": share.gpus,
@@ -167,7 +169,7 @@ class Actors:
             first = kind(group, placement_group_bundle_index=0)
             options = {**options, "scheduling_strategy": first}
         actor = ray.remote(Slot).options(**options).remote()
-        served = actor.serve.remote(address, token, number, name)
+        served = actor.serve.remote(address, token, number, self._function, name)
         return RemoteSlot(number, actor, served, group)
 
     def end(self, slot: RemoteSlot) -> None:
@@ -186,6 +188,7 @@ class RayLauncher:
         cluster: the cluster.
         share: what each worker takes of it.
         workers: how many there should be; None for as many as the nodes can hold.
+        function: the training function, packed.
         autoscale: whether the cluster is asked for nodes.
         close: called in the end.
     """
@@ -195,6 +198,7 @@ class RayLauncher:
         cluster: Cluster,
         share: Share,
         workers: int | None,
+        function: bytes,
         *,
         autoscale: bool = False,
         close: Callable[[], None] = lambda: None,
@@ -202,7 +206,7 @@ class RayLauncher:
         self._cluster, self._share, self._workers = cluster, share, workers
         self._close = close
         self._autoscale = autoscale
-        self._starter = Actors(cluster.ray, share)
+        self._starter = Actors(cluster.ray, share, function)
         self._numbers = count()
         self._slots: dict[int, RemoteSlot] = {}  # by the slot of the tuner
         self._actors: dict[int, RemoteSlot] = {}  # by their own numbers

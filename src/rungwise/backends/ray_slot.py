@@ -21,23 +21,38 @@ from contextlib import suppress
 from typing import Any
 
 from rungwise._version import __version__
-from rungwise.backends.processes import START, Watchdog, describe_exit
+from rungwise.backends.processes import Watchdog, describe_exit
 from rungwise.backends.worker import UNWIND, connect
 
 ENDING_TIME = 5.0
 """Seconds that the watchdog of a slot has to end."""
 
+START = (
+    "import json, os, sys; given = sys.stdin.buffer; first = json.loads(given.readline()); "
+    "function = given.read(first['function']); os.dup2(os.open(os.devnull, os.O_RDONLY), 0); "
+    "sys.path[:] = first['path']; from rungwise.backends.worker import main; "
+    "main(sys.argv[1], first['token'], int(sys.argv[2]), function)"
+)
+"""What the interpreter of a worker runs, with an address and a number.
+
+Its standard input has a line with the token, then the training function: every user of a machine
+can read the arguments of its processes.
+"""
+
 
 class Slot:
     """The actor."""
 
-    def serve(self, address: str, token: str, number: int, group: str = "") -> None:
+    def serve(
+        self, address: str, token: str, number: int, function: bytes, group: str = ""
+    ) -> None:
         """Keep a worker whenever the tuner wants one, until it is gone.
 
         Args:
             address: where the tuner listens.
             token: what shows the tuner that this is its slot.
             number: this slot; no other ever has the same number.
+            function: the training function, packed; Ray brings it to each node once.
             group: the name of its placement group, if it has several nodes.
         """
         variables = {}
@@ -48,7 +63,7 @@ class Slot:
                 "RUNGWISE_RAY_NAMESPACE": context.namespace,
                 "RUNGWISE_PLACEMENT_GROUP": group,
             }
-        Keeper(address, token, number, variables).run()
+        Keeper(address, token, number, function, variables).run()
 
 
 def describe_versions() -> dict[str, str]:
@@ -73,11 +88,19 @@ class Keeper:
         address: where the tuner listens.
         token: what shows the tuner that this is its slot.
         number: this slot.
+        function: the training function, packed.
         variables: what its workers get in their environment.
     """
 
-    def __init__(self, address: str, token: str, number: int, variables: Mapping[str, str]) -> None:
-        self._address, self._token = address, token
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        number: int,
+        function: bytes,
+        variables: Mapping[str, str],
+    ) -> None:
+        self._address, self._token, self._function = address, token, function
         self._environment = {**os.environ, **variables, "PYTHONUNBUFFERED": "1"}
         greeting = {"slot": number, "process": describe_place()}
         self._tuner = connect(address, token, number, **greeting)
@@ -116,10 +139,9 @@ class Keeper:
         # What it prints goes straight into a socket: nothing in between can lose or delay it.
         output = connect(self._address, self._token, number, output=True)
         with output:
-            path = json.dumps([str(place) for place in sys.path])
             process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-c", START, self._address, self._token, str(number), path],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-c", START, self._address, str(number)],
+                stdin=subprocess.PIPE,
                 stdout=output.fileno(),
                 stderr=output.fileno(),
                 env=self._environment,
@@ -129,9 +151,15 @@ class Keeper:
             self._worker = (number, process)
             self._watchdog.watch(process.pid)
         self._send("launched", number, process.pid)
-        threading.Thread(target=self._await_end, args=(number, process), daemon=True).start()
+        threading.Thread(target=self._attend, args=(number, process), daemon=True).start()
 
-    def _await_end(self, number: int, process: subprocess.Popen[bytes]) -> None:
+    def _attend(self, number: int, process: subprocess.Popen[bytes]) -> None:
+        """Give a worker what it starts with, and wait for its end."""
+        path = [str(place) for place in sys.path]
+        first = {"token": self._token, "path": path, "function": len(self._function)}
+        assert process.stdin is not None, "it was started with a pipe"
+        with suppress(OSError), process.stdin as pipe:  # it has ended already
+            pipe.write(json.dumps(first).encode() + b"\n" + self._function)
         if hasattr(os, "waitid"):  # not on every Unix
             # Not reaped yet: while its number is not given back, its group can be killed by it.
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)

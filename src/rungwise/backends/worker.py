@@ -1,8 +1,8 @@
 """A worker: one training function, loaded once, and one job after another.
 
 It talks to the tuner over a socket in lines of JSON. Its first message from there is the setup,
-followed by the training function as bytes; then come assignments, ``{"start": {…}}``,
-after each report ``true`` (train on) or ``false`` (enough), and ``{"leave": job}`` when a job is to
+followed by the training function as bytes (none where the worker was started with it); then come
+assignments, ``{"start": {…}}``, after each report ``true`` (train on) or ``false`` (enough), and ``{"leave": job}`` when a job is to
 be unwound in the middle. It sends ``["ready"]`` or ``["unfit", reason, trace]``, and with the
 number of the job ``["started", job]``, ``["report", job, resource, value, metrics]``,
 ``["saved", job, resource, bytes]``, ``["notice", job, text]``, ``["ended", job]``,
@@ -261,16 +261,17 @@ def _stream(descriptor: int) -> TextIO:
     return open(descriptor, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
 
 
-def main(address: str, token: str, number: int) -> None:
+def main(address: str, token: str, number: int, function: bytes = b"") -> None:
     """Serve until the tuner is gone.
 
     Args:
         address: where the tuner is, see :func:`connect`.
         token: what shows the tuner that this is its worker.
         number: which slot this is.
+        function: the training function, packed, where it does not come from the tuner.
     """
     connection = TunerConnection(connect(address, token, number))
-    train, store = _prepare(connection)
+    train, store = _prepare(connection, function)
     unwinder = JobUnwinder(connection)
     state = ProcessState()
     connection.send("ready")
@@ -293,10 +294,10 @@ def main(address: str, token: str, number: int) -> None:
             connection.send("ended", outcome.job)
 
 
-def _prepare(connection: TunerConnection) -> tuple[Train, CheckpointStore]:
+def _prepare(connection: TunerConnection, function: bytes) -> tuple[Train, CheckpointStore]:
     """Load the training function; a worker that cannot load it says why and ends."""
     setup = connection.receive()
-    payload = connection.read_bytes(setup["function"])
+    payload = function or connection.read_bytes(setup["function"])
     try:
         with suppress(OSError):  # another machine may not have it, or not for this user
             os.chdir(setup["cwd"])
