@@ -80,11 +80,13 @@ def test_a_greeting_may_come_in_pieces(listening, let_in):
         b"GET / HTTP/1.1\r\n\r\n",
         b"\x80\x04\x95\xff\n",
         b"[" * 6000 + b"\n",
+        b'{"token": "TOKEN"}\n',
+        b'{"token": "TOKEN", "number": [1]}\n',
         b"x" * 20_000,
     ],
 )
 def test_whatever_else_a_peer_says_it_is_dropped(listening, let_in, said):
-    with connect(listening, said) as peer:
+    with connect(listening, said.replace(b"TOKEN", listening.token.encode())) as peer:
         until(listening, lambda: listening.refused == 1)
         assert is_closed(peer)
     with connect(listening, greeting(listening)):

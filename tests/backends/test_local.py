@@ -192,7 +192,7 @@ def test_a_worker_is_reached_over_tcp_with_a_token_as_well():
         ours, _ = listener.accept()
         line = connection.Connection(ours)
         ours.setblocking(True)
-        assert line.receive() == [{"token": "secret", "number": 7}]
+        assert json.loads(ours.recv(1000)) == {"token": "secret", "number": 7}
         function = shipping.pack(of_a_test_module)
         setup = {"cwd": str(Path.cwd()), "preload": [], "function": len(function)}
         line.send({**setup, "store": FolderStore("nowhere").to_json()}, function)

@@ -14,7 +14,24 @@ CHUNK = 256 * 1024
 """How many bytes are read at a time."""
 
 LONGEST_LINE = 64 * 1024 * 1024
-"""A worker that sends a longer line, or one that is no JSON, counts as gone."""
+"""A worker that sends a longer line, or one that is no message, counts as gone."""
+
+_NUMBER = (int, float)
+
+FIELDS: dict[str, tuple[Any, ...]] = {
+    "ready": (),
+    "unfit": (str, str),
+    "started": (int,),
+    "report": (int, _NUMBER, _NUMBER, dict),
+    "saved": (int, _NUMBER, int),
+    "notice": (int, str),
+    "failed": (int, str, str, str),
+    "ended": (int,),
+    "launched": (int, int),
+    "exited": (int, str),
+}
+"""The kinds of messages, of workers and of the actors that hold them, with the types of their
+fields."""
 
 
 class Connection:
@@ -27,7 +44,8 @@ class Connection:
     def __init__(self, connected: socket.socket) -> None:
         self.socket = connected
         connected.setblocking(False)
-        self._incoming = b""
+        self._incoming = bytearray()  # what has not been parsed
+        self._searched = 0  # so much of it has no end of a line
         self._outgoing = bytearray()
         self.broken = False
 
@@ -89,15 +107,34 @@ class Connection:
 
     def _parse(self) -> list[Any] | None:
         """The messages that are complete; None if that is not what a worker sends."""
-        *lines, self._incoming = self._incoming.split(b"\n")
+        end = self._incoming.rfind(b"\n", self._searched)
+        self._searched = len(self._incoming)
+        if end < 0:
+            return [] if len(self._incoming) <= LONGEST_LINE else None
+        whole = self._incoming[:end]
+        del self._incoming[: end + 1]
+        self._searched = len(self._incoming)
         if len(self._incoming) > LONGEST_LINE:
             return None
         try:
-            return [json.loads(line) for line in lines]
-        except ValueError:  # something else has written to the socket
+            found = [json.loads(line) for line in whole.split(b"\n")]
+        except (ValueError, RecursionError):  # something else has written to the socket
             return None
+        return found if all(map(is_message, found)) else None
 
     def close(self) -> None:
         """Close the socket."""
         self.broken = True
         self.socket.close()
+
+
+def is_message(found: Any) -> bool:
+    """Whether a line of JSON is a message of a worker."""
+    if type(found) is not list or not found or type(found[0]) is not str:
+        return False
+    fields = FIELDS.get(found[0])
+    return (
+        fields is not None
+        and len(found) == len(fields) + 1
+        and all(map(isinstance, found[1:], fields))
+    )

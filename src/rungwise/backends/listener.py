@@ -32,7 +32,8 @@ class Listener:
 
     Args:
         host: the address of this machine to listen at, and no other.
-        on_greeting: called with the greeting of a peer that has shown the token, and its socket.
+        on_greeting: called with the greeting of a peer that has shown the token and said its
+            number, and its socket.
 
     Attributes:
         address: what a worker is given to connect to, ``"tcp:host:port"``.
@@ -125,7 +126,7 @@ class Listener:
     def _judge(self, peer: socket.socket, line: bytes) -> None:
         try:
             greeting = json.loads(line)
-            token = greeting["token"].encode()
+            token = greeting["token"].encode() if type(greeting["number"]) is int else b""
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             token = b""
         if not secrets.compare_digest(token, self.token.encode()):

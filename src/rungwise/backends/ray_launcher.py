@@ -316,29 +316,30 @@ class RayLauncher:
     # -- what arrives --------------------------------------------------------------------------
 
     def _greeted(self, greeting: Mapping[str, Any], connected: socket.socket) -> None:
-        if "slot" in greeting:
-            slot = self._actors.get(greeting["slot"])
-            if slot is not None:
-                self._actor_connected(slot, greeting["process"], connected)
+        if greeting.get("slot"):
+            slot, process = self._actors.get(greeting["number"]), greeting.get("process")
+            if slot is not None and slot.connection is None and isinstance(process, dict):
+                self._actor_connected(slot, process, connected)
                 return
         else:
             handle = self._handles.get(greeting["number"])
             if handle is not None and not handle.dead:
-                if greeting.get("output"):
+                if greeting.get("output") and handle.output is None:
                     connected.setblocking(False)
                     handle.output = connected.detach()
-                else:
+                    return
+                if not greeting.get("output") and handle.socket is None:
                     handle.socket = connected
-                return
-        connected.close()  # of an actor or a worker that was given up
+                    return
+        connected.close()  # of an actor or a worker that was given up, or that is here already
 
     def _actor_connected(
         self, slot: RemoteSlot, process: Mapping[str, Any], connected: socket.socket
     ) -> None:
-        slot.node = str(process["node"])
+        slot.node = str(process.get("node"))
         if slot.node not in self._names:
             self._names = {node.id: node.name for node in self._cluster.nodes()}
-        slot.label = self._names.get(slot.node, str(process["host"]))
+        slot.label = self._names.get(slot.node, str(process.get("host")))
         slot.connection = Connection(connected)
         self._listener.watch(connected, lambda: self._receive(slot))
         trouble = find_trouble(process)
@@ -381,13 +382,14 @@ class RayLauncher:
 def find_trouble(process: Mapping[str, Any]) -> str | None:
     """Why a process on another node cannot work with this one; None if it can."""
     here = describe_versions()
-    if _comparable(process) == _comparable(here):
+    there = {name: str(process.get(name)) for name in here}
+    if _comparable(there) == _comparable(here):
         return None
     return (
-        f"has rungwise {process['rungwise']} on Python {process['python']}, and the tuner has "
+        f"has rungwise {there['rungwise']} on Python {there['python']}, and the tuner has "
         f"rungwise {here['rungwise']} on Python {here['python']}: they must be the same"
     )
 
 
-def _comparable(versions: Mapping[str, Any]) -> tuple[str, list[str]]:
+def _comparable(versions: Mapping[str, str]) -> tuple[str, list[str]]:
     return versions["rungwise"], versions["python"].split(".")[:2]

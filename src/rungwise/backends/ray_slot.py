@@ -102,7 +102,7 @@ class Keeper:
     ) -> None:
         self._address, self._token, self._function = address, token, function
         self._environment = {**os.environ, **variables, "PYTHONUNBUFFERED": "1"}
-        greeting = {"slot": number, "process": describe_place()}
+        greeting = {"slot": True, "process": describe_place()}
         self._tuner = connect(address, token, number, **greeting)
         self._watchdog = Watchdog((), (), lambda _: None, ENDING_TIME)
         self._lock = threading.Lock()  # of what is sent, and of the watchdog

@@ -2,11 +2,12 @@
 
 It talks to the tuner over a socket in lines of JSON. Its first message from there is the setup,
 followed by the training function as bytes (none where the worker was started with it); then come
-assignments, ``{"start": {…}}``, after each report ``true`` (train on) or ``false`` (enough), and ``{"leave": job}`` when a job is to
-be unwound in the middle. It sends ``["ready"]`` or ``["unfit", reason, trace]``, and with the
-number of the job ``["started", job]``, ``["report", job, resource, value, metrics]``,
-``["saved", job, resource, bytes]``, ``["notice", job, text]``, ``["ended", job]``,
-``["failed", job, reason, trace, fault]``. When the tuner is gone the worker ends.
+assignments, ``{"start": {…}}``, after each report ``true`` (train on) or ``false`` (enough), and
+``{"leave": job}`` when a job is to be unwound in the middle. It sends ``["ready"]`` or
+``["unfit", reason, trace]``, and with the number of the job ``["started", job]``,
+``["report", job, resource, value, metrics]``, ``["saved", job, resource, bytes]``,
+``["notice", job, text]``, ``["ended", job]``, ``["failed", job, reason, trace, fault]``. When the
+tuner is gone the worker ends.
 """
 
 from __future__ import annotations
