@@ -66,3 +66,33 @@ class KeptActors(ray_launcher.Actors):
             self.kept.append(slot)
         else:
             super().end(slot)
+
+
+def add_odd_node(cluster, folder, oddity, **options):
+    """A node where something is not as on the others.
+
+    Args:
+        cluster: the cluster.
+        folder: an empty one, for what makes it so.
+        oddity: "disk": checkpoints are looked for in another folder; "version": of rungwise.
+        options: of the node.
+    """
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(ODDITIES[oddity].format(folder=str(folder)))
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return add_node(cluster, env_vars={"PYTHONPATH": path, "ODD_NODE": "1"}, **options)
+
+
+ODDITIES = {
+    "disk": """
+from rungwise.checkpoints.folder import FolderStore
+build = FolderStore.from_json.__func__
+FolderStore.from_json = classmethod(
+    lambda cls, document: build(cls, {{**document, "path": {folder!r} + "/elsewhere"}})
+)
+""",
+    "version": """
+import rungwise._version
+rungwise._version.__version__ = "9.9"
+""",
+}

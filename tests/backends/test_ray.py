@@ -14,11 +14,11 @@ import backend_kinds
 import pytest
 from extras import needs
 from faults.ray_campaign import NONE, Campaign
-from ray_clusters import KeptActors, add_node, running_cluster
+from ray_clusters import KeptActors, add_node, add_odd_node, running_cluster
 from tuning import test_tune as shared
 
 import rungwise as rw
-from rungwise.backends import listener, ray_cluster, ray_launcher
+from rungwise.backends import listener, ray_check, ray_cluster, ray_launcher
 from rungwise.backends.ray_check import check_nodes
 from rungwise.checkpoints import FolderStore
 from rungwise.core.events import JobLost, Reported
@@ -151,7 +151,7 @@ def test_another_address_than_that_of_the_program_is_refused(tmp_path):
 
 def test_nodes_with_other_versions_are_refused_by_name(tmp_path, monkeypatch):
     here = {"rungwise": "9.9", "python": "3.99.0"}
-    monkeypatch.setattr(ray_launcher, "describe_versions", lambda: here)
+    monkeypatch.setattr(ray_check, "describe_versions", lambda: here)
     with pytest.raises(WorkerStartError, match=r"has rungwise .*the tuner has rungwise 9\.9 on"):
         tune(train, tmp_path / "s.db", backend=on_slots(1))
     assert rw.load(tmp_path / "s.db").trials == 0
@@ -260,6 +260,47 @@ def test_a_node_that_dies_costs_no_retry_and_a_new_one_is_used(tmp_path, cluster
         assert max(map(len, notes.views)) == 3
     finally:
         cluster.remove_node(extra.pop(), allow_graceful=False)
+
+
+@pytest.mark.parametrize(
+    ("oddity", "rule"),
+    [
+        ("disk", r"does not see the checkpoints that the tuner writes.* that all nodes share"),
+        ("version", r"has rungwise 9\.9 on Python"),
+    ],
+)
+def test_a_node_that_joins_later_is_checked_before_anything_is_trained_there(
+    tmp_path, cluster, oddity, rule
+):
+    """It is named; the others go on."""
+    added = []
+
+    def join(snapshot):
+        node = add_odd_node(cluster, tmp_path / "odd", oddity, resources={"late": 1})
+        added.append(node)
+
+    def train(config, run):
+        for epoch in run.resources():
+            deadline = time.monotonic() + 60
+            while run.trial > 2 and not told.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            run.report(epoch, loss=config["x"] / epoch, odd=float("ODD_NODE" in os.environ))
+
+    told = tmp_path / "told"
+    notes = Notes(once(lambda snapshot: snapshot.view.reports > 1, join))
+    seen, kept = [], notes.notice
+    notes.notice = lambda text: (kept(text), re.search(rule, text) and told.touch())
+    added.append(add_node(cluster, resources={"late": 1}))
+    try:
+        backend = rw.Ray(2, resources={"late": 1}, start_timeout=0.1)
+        more = {"trials": 5, "max_resource": 1, "on_report": seen.append}
+        tune(train, tmp_path / "s.db", backend=backend, show=notes, **more)
+    finally:
+        for node in added:
+            cluster.remove_node(node, allow_graceful=False)
+    assert told.exists(), notes.notices
+    assert {event.metrics["odd"] for event in seen} == {0}
+    assert len(seen) == 5
 
 
 def test_a_job_on_a_node_that_is_drained_leaves_at_its_next_report(tmp_path, monkeypatch):

@@ -204,7 +204,7 @@ class Ray:
         notices: list[str] = []
         cluster = self._join()
         try:
-            check_nodes(cluster, self.share, workplace.store, notices.append)
+            checks = check_nodes(cluster, self.share, workplace.store, notices.append)
         except BaseException:
             cluster.disconnect()
             raise
@@ -220,7 +220,13 @@ class Ray:
                 guard = Watchdog((), workplace.temporary, on_notice, grace)
             close = guard.close if guard is not None else lambda: None
             return RayLauncher(
-                cluster, self.share, fixed, function, autoscale=self.autoscale, close=close
+                cluster,
+                self.share,
+                fixed,
+                function,
+                checks,
+                autoscale=self.autoscale,
+                close=close,
             )
 
         return WorkerBackend(

@@ -18,8 +18,9 @@ from typing import Any
 from rungwise.backends.connection import Connection
 from rungwise.backends.launchers import Ending
 from rungwise.backends.listener import Listener
+from rungwise.backends.ray_check import NodeChecks, find_trouble
 from rungwise.backends.ray_cluster import Cluster, Share, count_workers, module_of
-from rungwise.backends.ray_slot import Slot, describe_versions
+from rungwise.backends.ray_slot import Slot
 
 LOOK_EVERY = 0.25
 """Seconds between two questions to Ray whether actors have died."""
@@ -48,6 +49,7 @@ class RemoteSlot:
         label: that node as people call it.
         lost: why it is gone.
         leaving: why it will soon be.
+        passed: whether it has started, on a node that may train.
         worker: the worker in it.
     """
 
@@ -60,6 +62,7 @@ class RemoteSlot:
     label: str = ""
     lost: str | None = None
     leaving: str | None = None
+    passed: bool = False
     worker: RayHandle | None = field(default=None, repr=False)
 
     def send(self, what: str, number: int) -> None:
@@ -189,6 +192,7 @@ class RayLauncher:
         share: what each worker takes of it.
         workers: how many there should be; None for as many as the nodes can hold.
         function: the training function, packed.
+        checks: says which nodes may train.
         autoscale: whether the cluster is asked for nodes.
         close: called in the end.
     """
@@ -199,12 +203,13 @@ class RayLauncher:
         share: Share,
         workers: int | None,
         function: bytes,
+        checks: NodeChecks,
         *,
         autoscale: bool = False,
         close: Callable[[], None] = lambda: None,
     ) -> None:
         self._cluster, self._share, self._workers = cluster, share, workers
-        self._close = close
+        self._close, self._checks = close, checks
         self._autoscale = autoscale
         self._starter = Actors(cluster.ray, share, function)
         self._numbers = count()
@@ -233,7 +238,8 @@ class RayLauncher:
             slot = self._slots[number] = self._start_actor()
         handle = RayHandle(next(self._numbers), slot, self)
         slot.worker = self._handles[handle.number] = handle
-        slot.send("launch", handle.number)  # if it has not started yet: as soon as it has
+        if slot.passed:  # else as soon as it has
+            slot.send("launch", handle.number)
         return handle
 
     def accept(self) -> None:
@@ -243,6 +249,8 @@ class RayLauncher:
             return
         self._looked = now
         self._look_for_dead_actors()
+        for node, trouble in self._checks.take():
+            self._node_was_checked(node, trouble)
         for slot in list(self._actors.values()):
             worker = slot.worker
             late = worker is not None and worker.killed is not None and not worker.dead
@@ -257,6 +265,7 @@ class RayLauncher:
             self.give_up(slot, "the study has ended")
         if self._autoscale:
             self._cluster.request([])
+        self._checks.close()
         self._listener.close()
         self._close()
         self._cluster.disconnect()
@@ -311,6 +320,8 @@ class RayLauncher:
         """What a worker waits for that has not connected."""
         if slot.connection is None:
             return self._cluster.describe_free(self._share)
+        if not slot.passed:
+            return "its node is being checked"
         return "it has not connected"
 
     # -- what arrives --------------------------------------------------------------------------
@@ -345,8 +356,20 @@ class RayLauncher:
         trouble = find_trouble(process)
         if trouble is not None:
             self.give_up(slot, f"{slot.label} {trouble}")
-        elif slot.worker is not None:
+        elif self._checks.has_passed(slot.node):
+            self._pass(slot)
+
+    def _pass(self, slot: RemoteSlot) -> None:
+        slot.passed = True
+        if slot.worker is not None:
             slot.send("launch", slot.worker.number)
+
+    def _node_was_checked(self, node: str, trouble: str | None) -> None:
+        for slot in [slot for slot in self._actors.values() if slot.node == node]:
+            if trouble is not None:
+                self.give_up(slot, f"{slot.label} {trouble}")
+            elif not slot.passed:
+                self._pass(slot)
 
     def _receive(self, slot: RemoteSlot) -> None:
         """Messages of an actor; when it is gone, its worker is."""
@@ -377,19 +400,3 @@ class RayLauncher:
                 handle.kill()
             self._listener.attend(min(left, 0.1))
         self._handles.pop(handle.number, None)
-
-
-def find_trouble(process: Mapping[str, Any]) -> str | None:
-    """Why a process on another node cannot work with this one; None if it can."""
-    here = describe_versions()
-    there = {name: str(process.get(name)) for name in here}
-    if _comparable(there) == _comparable(here):
-        return None
-    return (
-        f"has rungwise {there['rungwise']} on Python {there['python']}, and the tuner has "
-        f"rungwise {here['rungwise']} on Python {here['python']}: they must be the same"
-    )
-
-
-def _comparable(versions: Mapping[str, str]) -> tuple[str, list[str]]:
-    return versions["rungwise"], versions["python"].split(".")[:2]

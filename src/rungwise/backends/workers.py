@@ -79,6 +79,7 @@ class WorkerBackend:
         self._failed_starts = 0
         self._was_ready = False  # any of them
         self._idle_deaths: Counter[int] = Counter()  # by slot, since it last had a job
+        self._said: dict[int, str] = {}  # by slot, why its last worker did not get ready
         self._due: dict[int, float] = {}  # when an empty slot gets its next worker
         self._messages: list[Message] = []
         self._workers: list[Worker] = []
@@ -274,6 +275,7 @@ class WorkerBackend:
         if kind == "ready":
             worker.ready = self._was_ready = True
             self._failed_starts = 0
+            self._said.pop(worker.number, None)
             self._set_idle(worker, idle=True)
         elif kind == "unfit":
             self._handle_unfit(worker, *rest)
@@ -342,7 +344,8 @@ class WorkerBackend:
                 said = f"{n} worker processes in a row ended while starting ({ending.how})"
                 raise WorkerStartError(said, worker.tail.decode(errors="replace"))
         elif not worker.accepted:
-            if not worker.ready:
+            if not worker.ready and self._said.get(worker.number) != ending.how:
+                self._said[worker.number] = ending.how
                 self._messages.append(Notice(None, f"worker {worker.number}: {ending.how}"))
             before = self._idle_deaths[worker.number]
             self._idle_deaths[worker.number] += 1
