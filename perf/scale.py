@@ -59,6 +59,9 @@ class FakeHandle:
     def kill(self) -> None:
         """Its end is that of its socket."""
 
+    def release(self) -> None:
+        """Never asked for: their number does not change."""
+
     def reap(self) -> Ending:
         """Close the socket."""
         if self.socket is not None:
@@ -76,7 +79,7 @@ class FakeLauncher:
         command = [self._listener.address, self._listener.token, str(workers)]
         self._process = subprocess.Popen([sys.executable, str(WORKERS), *command])
 
-    def wanted(self) -> int | None:
+    def wanted(self, busy: int, idle: int) -> int | None:  # noqa: ARG002
         """It does not change."""
         return None
 

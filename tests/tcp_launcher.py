@@ -50,6 +50,9 @@ class TcpHandle:
     def kill(self):
         os.killpg(self.process.pid, signal.SIGKILL)
 
+    def release(self):
+        self.kill()
+
     def reap(self):
         if not self.dead:
             os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
@@ -70,7 +73,7 @@ class TcpLauncher:
         self.arrivals = self.listener.fileno()
         self.handles = {}
 
-    def wanted(self):
+    def wanted(self, busy, idle):
         return None
 
     def launch(self, number):

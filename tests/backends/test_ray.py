@@ -18,7 +18,7 @@ from ray_clusters import KeptActors, add_node, add_odd_node, running_cluster
 from tuning import test_tune as shared
 
 import rungwise as rw
-from rungwise.backends import listener, ray_check, ray_cluster, ray_launcher
+from rungwise.backends import demand, listener, ray_check, ray_cluster, ray_launcher
 from rungwise.backends.ray_check import check_nodes
 from rungwise.checkpoints import FolderStore
 from rungwise.core.events import JobLost, Reported
@@ -331,10 +331,23 @@ def test_a_job_on_a_node_that_is_drained_leaves_at_its_next_report(tmp_path, mon
 def test_the_autoscaler_is_asked_and_released(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(ray_cluster.Cluster, "request", lambda self, bundles: asked.append(bundles))
-    tune(train, tmp_path / "s.db", backend=on_slots(2, autoscale=True), trials=1)
-    assert asked == [[{"CPU": 1, "slot": 1}] * 2, []]
+    monkeypatch.setattr(demand, "RELEASE_TIME", 0.2)
+    told = tmp_path / "told"
+    notes = Notes(lambda snapshot: len(snapshot.workers) == 2 and told.touch())
+
+    def wait(config, run):
+        deadline = time.monotonic() + 60
+        while not told.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        run.report(1, loss=1)
+
+    more = {"trials": 1, "max_resource": 1, "show": notes}
+    assert tune(wait, tmp_path / "s.db", backend=on_slots(4, autoscale=True), **more).ended
+    room = [{"CPU": 1, "slot": 1}]
+    assert asked == [room * 4, room * 2, []]  # of those without a job one is kept
+    assert max(map(len, notes.views)) == 4
     tune(train, tmp_path / "t.db", backend=on_slots(2), trials=1)
-    assert len(asked) == 2
+    assert len(asked) == 3
 
 
 # -- studies, as anywhere ------------------------------------------------------------------------

@@ -72,6 +72,10 @@ class Handle(Protocol):
         """End it and all it has started, now."""
         ...
 
+    def release(self) -> None:
+        """End it, and give back the place that it holds: no other worker is launched there."""
+        ...
+
     def reap(self) -> Ending:
         """Wait for its end and close everything but the output; how it ended."""
         ...
@@ -87,8 +91,13 @@ class Launcher(Protocol):
 
     arrivals: int | None
 
-    def wanted(self) -> int | None:
-        """How many workers there should be by now; None where that does not change."""
+    def wanted(self, busy: int, idle: int) -> int | None:
+        """How many workers there should be by now; None where that does not change.
+
+        Args:
+            busy: workers that have a job.
+            idle: workers that are ready and have none.
+        """
         ...
 
     def launch(self, number: int) -> Handle:

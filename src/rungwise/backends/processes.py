@@ -214,6 +214,9 @@ class ProcessHandle:
         if self._process.poll() is None:
             self._process.send_signal(number)
 
+    def release(self) -> None:
+        self.kill()
+
     def reap(self) -> Ending:
         deadline = time.monotonic() + CLOSING_TIME
         while not self.dead and time.monotonic() < deadline:
@@ -250,7 +253,7 @@ class ProcessLauncher:
         self._shares = shares
         self.watchdog = watchdog
 
-    def wanted(self) -> int | None:
+    def wanted(self, busy: int, idle: int) -> int | None:  # noqa: ARG002 - it does not change
         """As many as there are shares."""
         return None
 

@@ -1,8 +1,8 @@
 """What is checked on every node of a cluster before anything is trained there.
 
 A task on each node says what it runs, and reads and writes a checkpoint: so a folder that only
-some nodes can see is refused, with the names of those that cannot. Nodes that join later are checked
-when their first actor has started, in a thread: the tuner does not wait for them.
+some nodes can see is refused, with the names of those that cannot. Nodes that join later are
+checked when their first actor has started, in a thread: the tuner does not wait for them.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from itertools import count
 from typing import Any
 
 from rungwise.backends.connection import Connection
+from rungwise.backends.demand import Demand
 from rungwise.backends.launchers import Ending
 from rungwise.backends.listener import Listener
 from rungwise.backends.ray_check import NodeChecks, find_trouble
@@ -122,9 +123,12 @@ class RayHandle:
         if self.killed is None:
             self.killed = time.monotonic()
         if self.slot.connection is None:
-            self._launcher.give_up(self.slot, "it was not needed any more")
+            self.release()
         else:
             self.slot.send("kill", self.number)
+
+    def release(self) -> None:
+        self._launcher.give_up(self.slot, "it was not needed any more")
 
     def reap(self) -> Ending:
         self._launcher.await_ending(self)
@@ -210,7 +214,6 @@ class RayLauncher:
     ) -> None:
         self._cluster, self._share, self._workers = cluster, share, workers
         self._close, self._checks = close, checks
-        self._autoscale = autoscale
         self._starter = Actors(cluster.ray, share, function)
         self._numbers = count()
         self._slots: dict[int, RemoteSlot] = {}  # by the slot of the tuner
@@ -221,14 +224,27 @@ class RayLauncher:
         self._listener = Listener(cluster.address_of_this_node(), self._greeted)
         self.arrivals: int | None = self._listener.fileno()
         self._names = {node.id: node.name for node in cluster.nodes()}
-        if autoscale:
-            cluster.request([share.bundle] * (max(1, workers or 1) * share.nodes))
+        self._demand = Demand(workers) if autoscale and workers is not None else None
+        if self._demand is not None:
+            self._request(self._demand.number)
 
     # -- the backend's side --------------------------------------------------------------------
 
-    def wanted(self) -> int | None:
-        """With "auto": as many as the nodes can hold, and one even if that is none."""
-        return self._counted
+    def wanted(self, busy: int, idle: int) -> int | None:
+        """With "auto": as many as the nodes can hold, and one even if that is none.
+
+        Where nodes are started on demand: as many as can be used.
+        """
+        if self._demand is None:
+            return self._counted
+        before = self._demand.number
+        number = self._demand.follow(busy, idle, time.monotonic())
+        if number != before:
+            self._request(number)
+        return number
+
+    def _request(self, workers: int) -> None:
+        self._cluster.request([self._share.bundle] * (workers * self._share.nodes))
 
     def launch(self, number: int) -> RayHandle:
         slot = self._slots.get(number)
@@ -263,8 +279,8 @@ class RayLauncher:
     def close(self) -> None:
         for slot in list(self._actors.values()):
             self.give_up(slot, "the study has ended")
-        if self._autoscale:
-            self._cluster.request([])
+        if self._demand is not None:
+            self._request(0)
         self._checks.close()
         self._listener.close()
         self._close()

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from heapq import heappop, heappush
+from itertools import count, islice
 from typing import Any
 
 from rungwise.backends.base import TICK, WorkerView, Workplace
@@ -411,7 +412,7 @@ class WorkerBackend:
         for worker in list(self._workers):
             self._check_worker(worker)
         self._report_late_workers()
-        wanted = self._launcher.wanted()
+        wanted = self._launcher.wanted(len(self._by_job), self.idle())
         if wanted is not None and wanted != self._size:
             self._resize(wanted)
 
@@ -448,15 +449,21 @@ class WorkerBackend:
         return "it imports " + (", ".join(self._setup["preload"]) or "the training function")
 
     def _resize(self, wanted: int) -> None:
-        """Launch more workers, or give up those that have found no place."""
-        for number in range(self._size, wanted):
-            self._due[number] = self._now
-        for worker in [w for w in self._workers if w.number >= wanted and w.connection is None]:
-            worker.handle.kill()
-            worker.handle.reap()
+        """Launch more workers, or end those that do not train: first those without a place."""
+        taken = {worker.number for worker in self._workers}.union(self._due)
+        unused = (number for number in count() if number not in taken)
+        self._due |= dict.fromkeys(islice(unused, max(0, wanted - len(taken))), self._now)
+        surplus = max(0, len(taken) - wanted)
+        for number in sorted(self._due, reverse=True)[:surplus]:
+            del self._due[number]
+            surplus -= 1
+        ready = [worker for worker in self._workers if worker.assignment is None]
+        ready.sort(key=lambda worker: (worker.connection is None, worker.number))
+        for worker in ready[len(ready) - surplus :]:
             self._unregister(worker)
+            worker.handle.release()
+            worker.handle.reap()
             worker.close_output()
             self._remove(worker)
-        self._due = {number: due for number, due in self._due.items() if number < wanted}
         self._size = wanted
         self._launch_due()
