@@ -6,11 +6,18 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext
 from types import FrameType
+from typing import Any, TypeVar
+
+from rungwise.errors import RungwiseError
+
+T = TypeVar("T")
 
 
 def spawn_context() -> SpawnContext:
@@ -54,6 +61,40 @@ def _deferring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_DFL if usual is None else usual)
     if received and callable(usual):
         usual(*received[0])
+
+
+def run_in_pool(
+    pool: ProcessPoolExecutor,
+    function: Callable[..., T],
+    tasks: Sequence[tuple[Any, ...]],
+    *,
+    cancel: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[int, T]]:
+    """(number, result) of each task, when it is finished; then the pool is shut down.
+
+    Args:
+        pool: a fresh pool.
+        function: what is called in its processes.
+        tasks: the arguments of each call.
+        cancel: called before the pool is shut down, so that tasks under way may end sooner: after
+            an error or Ctrl-C no further results are needed.
+
+    Raises:
+        RungwiseError: a process died.
+    """
+    try:
+        with ignoring_interrupts():
+            futures = {pool.submit(function, *given): n for n, given in enumerate(tasks)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenProcessPool:
+        raise RungwiseError(
+            "A process that simulated studies died (out of memory?). No results were stored; try "
+            "again with fewer --processes."
+        ) from None
+    finally:
+        cancel()
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def die_with_parent() -> None:

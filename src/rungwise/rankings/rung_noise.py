@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, discount_rounding
+from rungwise.rankings.noise import Noise
 from rungwise.rankings.standing import Standing
-from rungwise.validation import real, set_frozen
 
 
 @dataclass(frozen=True, slots=True)
-class RungNoise(Ranking):
+class RungNoise(Noise):
     """Stable ⇔ max over i of |f_K(cᵢ) − f_K(pᵢ)| ≤ ε.
 
     c and p are the orders in rung K and in rung K−1. The paper measures how far the ranking moved
@@ -31,28 +31,10 @@ class RungNoise(Ranking):
         False
     """
 
-    percentile: float = 90.0
+    where: ClassVar[str] = " at this level"
 
-    def __post_init__(self) -> None:
-        set_frozen(self, percentile=real("percentile", self.percentile, at_least=0, at_most=100))
-
-    def noise_percentile(self) -> float:
-        return self.percentile
-
-    def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:
+    def measure(self, standing: Standing) -> float:
         own, other = standing.top, standing.top_in_below_order
         differ = own != other  # so that two infinite losses have no difference
         with np.errstate(over="ignore"):
-            moved = float(np.abs(own[differ] - other[differ]).max(initial=0.0))
-        if moved == 0:
-            # Stable for every ε, so ε is not computed.
-            return Verdict(stable=True, measure=0.0)
-        stable, epsilon = noise.covers(discount_rounding(moved))
-        return Verdict(stable, moved, epsilon, epsilon)
-
-    def explain(self, verdict: Verdict) -> str:
-        if verdict.measure == 0:
-            return "no configuration changed its place"
-        word = "within" if verdict.stable else "more than"
-        limit = "ε" if verdict.bound is None else f"ε = {verdict.bound:.4g}"
-        return f"the ranking moved by {verdict.measure:.4g} at this level, {word} {limit}"
+            return float(np.abs(own[differ] - other[differ]).max(initial=0.0))

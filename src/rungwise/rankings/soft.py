@@ -25,14 +25,21 @@ class SoftRanking(Ranking):
 
     __slots__ = ()
 
+    where: ClassVar[str] = ""
+    """What an explanation adds about the values in which the movement is measured."""
+
     @abstractmethod
     def covers(
         self, moved: float, standing: Standing, noise: NoiseEstimate
     ) -> tuple[bool, float | None]:
         """Whether the ranking moved by at most ε, and ε unless it is too expensive to compute."""
 
+    def measure(self, standing: Standing) -> float:
+        """How far the ranking moved."""
+        return standing.displacement()
+
     def judge(self, standing: Standing, noise: NoiseEstimate) -> Verdict:
-        moved = standing.displacement()
+        moved = self.measure(standing)
         if moved == 0:
             # Stable for every ε, so ε is not computed.
             return Verdict(stable=True, measure=0.0)
@@ -44,7 +51,7 @@ class SoftRanking(Ranking):
             return "no configuration changed its place"
         word = "within" if verdict.stable else "more than"
         limit = "ε" if verdict.bound is None else f"ε = {verdict.bound:.4g}"
-        return f"the ranking moved by {verdict.measure:.4g}, {word} {limit}"
+        return f"the ranking moved by {verdict.measure:.4g}{self.where}, {word} {limit}"
 
 
 @dataclass(frozen=True, slots=True)

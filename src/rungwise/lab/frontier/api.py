@@ -6,8 +6,7 @@ Law of this file: the result depends on the settings alone, whatever the number 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 from rungwise import process_pools
@@ -113,21 +112,8 @@ def _simulate(
         mp_context=process_pools.spawn_context(),
         initializer=process_pools.die_with_parent,
     )
-    try:
-        with process_pools.ignoring_interrupts():
-            futures = {
-                pool.submit(_simulate_batch, tasks, loader, settings): number
-                for number, tasks in enumerate(batches)
-            }
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BrokenProcessPool:
-        raise RungwiseError(
-            "A process that simulated studies died (out of memory?). No results were stored; try "
-            "again with fewer --processes."
-        ) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    given = [(each, loader, settings) for each in batches]
+    yield from process_pools.run_in_pool(pool, _simulate_batch, given)
 
 
 def _simulate_batch(tasks: Sequence[Task], loader: Loader, settings: Settings) -> list[Run]:

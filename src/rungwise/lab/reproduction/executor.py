@@ -8,14 +8,12 @@ studies; the outcomes are in the order of the plan, whichever process computed t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.synchronize import Event
 
 from rungwise import process_pools
 from rungwise.benchmarks import catalog
 from rungwise.benchmarks.card import Card
-from rungwise.errors import RungwiseError
 from rungwise.lab.reproduction.chunks import Chunk, Load, TableCache, run_chunk
 from rungwise.lab.reproduction.experiments import Experiment, methods_for, protocols_for
 from rungwise.lab.reproduction.methods import METHODS
@@ -116,22 +114,8 @@ def _run_chunks(
     pool = ProcessPoolExecutor(
         processes, mp_context=context, initializer=_init_worker, initargs=(load, cancel)
     )
-    try:
-        with process_pools.ignoring_interrupts():
-            futures: dict[Future[list[Outcome]], int] = {
-                pool.submit(_run_in_worker, chunk): number for number, chunk in enumerate(chunks)
-            }
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BrokenProcessPool:
-        raise RungwiseError(
-            "A process that simulated studies died (out of memory?). No results were stored; try "
-            "again with fewer --processes."
-        ) from None
-    finally:
-        # After an error or Ctrl-C no further results are needed.
-        cancel.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+    tasks = [(each,) for each in chunks]
+    yield from process_pools.run_in_pool(pool, _run_in_worker, tasks, cancel=cancel.set)
 
 
 # -- within a worker process --------------------------------------------------------------------
