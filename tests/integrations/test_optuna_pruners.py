@@ -4,12 +4,17 @@ import copy
 import logging
 import math
 import pickle
+import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import extras
 import pytest
+import yaml
+from browsers import BROWSER, needs_browser
 
 import rungwise as rw
 from rungwise.core.decisions import CONTINUE, NOTED, STOP
@@ -432,3 +437,70 @@ def test_the_lightgbm_callback_of_optuna_integration():
     done = ours.finish(study, boosted)
     assert done.last_step == 26
     assert study.best_trial.number == done.number
+
+
+@pytest.mark.integrations
+@needs_browser
+def test_the_pages_of_optuna_dashboard(tmp_path):
+    """Its panels say who is best once the winner has been trained in full."""
+    from optuna_dashboard import wsgi  # noqa: PLC0415 - large
+    from playwright.sync_api import expect, sync_playwright  # noqa: PLC0415
+
+    storage = f"sqlite:///{tmp_path}/a.db"
+    study = create(ours.PASHAPruner(max_resource=27), storage=storage)
+    study.optimize(wavy, n_trials=20)
+    assert study.trials[ours.best(study).trial].state == PRUNED
+    done = ours.finish(study, wavy)
+
+    class Quiet(WSGIRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with make_server("127.0.0.1", 0, wsgi(storage), handler_class=Quiet) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+            page, wrong = browser.new_page(), []
+            page.on("pageerror", lambda error: wrong.append(str(error)))
+            page.goto(f"http://127.0.0.1:{server.server_port}/dashboard/studies/1")
+            expect(page.get_by_text(f"Best Trial (number={done.number})")).to_be_visible()
+            expect(page.get_by_text("Intermediate values")).to_be_visible()
+            page.goto(f"http://127.0.0.1:{server.server_port}/dashboard/studies/1/trials")
+            expect(page.get_by_text("Pruned").first).to_be_visible()
+            browser.close()
+        server.shutdown()
+    assert not wrong
+
+
+def wavy(trial):
+    """Rankings change between rungs."""
+    x, bend = trial.suggest_float("x", 0, 1), trial.suggest_float("bend", 0.2, 2)
+    value = math.nan
+    for epoch in range(1, 28):
+        value = (x - 0.3) ** 2 + bend / epoch + 0.02 * math.sin(7 * epoch * x)
+        trial.report(value, epoch)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+    return value
+
+
+@pytest.mark.integrations
+def test_the_folder_for_optunahub():
+    import optunahub  # noqa: PLC0415 - large
+
+    root = Path(__file__).parents[2] / "hub"
+    module = optunahub.load_local_module(package="package/pruners/pasha", registry_root=str(root))
+    assert module.PASHAPruner is ours.PASHAPruner
+    folder = root / "package" / "pruners" / "pasha"
+    wanted = {"README.md", "LICENSE", "__init__.py", "_pruner.py", "example.py", "requirements.txt"}
+    assert {path.name for path in folder.iterdir() if path.name != "__pycache__"} == wanted
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    front = yaml.safe_load(text.split("---")[1])
+    assert set(front) == {
+        *("author", "title", "description", "tags", "optuna_versions", "license"),
+    }
+    assert "pruner" in front["tags"]
+    for section in ("Abstract", "Class or Function Names", "Installation", "Example"):
+        assert f"\n## {section}\n" in text
+    names = re.findall(r"^- (\w+)$", text, re.MULTILINE)
+    assert sorted(names) == sorted(module.__all__)

@@ -210,8 +210,8 @@ def finish(
 ) -> Any:
     """Train the winner in full, as a trial that is never pruned.
 
-    It completes, so that ``study.best_trial`` and the panels of optuna-dashboard have what they
-    need. A winner that was trained in full before is not trained again.
+    It completes, so that ``study.best_trial`` and optuna-dashboard know a best trial. A winner that
+    has completed, by itself or here, is not trained again.
 
     Args:
         study: a study of Optuna.
@@ -232,7 +232,8 @@ def finish(
         raise InvalidArgumentError("trial", trial, rule)
     complete = optuna.trial.TrialState.COMPLETE
     for each in trials:
-        if each.user_attrs.get(RETRAIN) == winner and each.state == complete:
+        ours = winner in (each.number, each.user_attrs.get(RETRAIN))
+        if ours and each.state == complete:
             return each
     study.enqueue_trial(trials[winner].params, user_attrs={RETRAIN: winner})
     # Others may enqueue at the same time: the last one with this mark is ours, or does as well.

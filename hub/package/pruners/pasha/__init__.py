@@ -1,0 +1,4 @@
+from ._pruner import ASHAPruner, PASHAPruner, best, finish
+
+
+__all__ = ["ASHAPruner", "PASHAPruner", "best", "finish"]
