@@ -27,6 +27,7 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 from faults.scenarios import Launcher, Scene, eventually  # noqa: E402
 
 import rungwise as rw  # noqa: E402
+from rungwise.tuning.verification import verify_study  # noqa: E402
 
 KINDS = {
     "function, 1 worker": {"train": "steady", "workers": 1},
@@ -79,7 +80,9 @@ class Study:
         return done
 
     def _start(self, pace: float):
-        return self.scene.start(self.train, pace=pace, **self.options)
+        # Half of them store a snapshot every ten entries, as if they were large.
+        mischief = {"snapshots": 10} if self.rng.random() < 0.5 else {}
+        return self.scene.start(self.train, pace=pace, mischief=mischief, **self.options)
 
     def _outcome(self, tuner) -> str:
         with suppress(OSError):
@@ -118,6 +121,7 @@ class Study:
         row["trained twice at once"] += len(self.scene.side("violation"))
         try:
             engine = self.scene.assert_sound()
+            verify_study(self.scene.study)
         except Exception as error:  # noqa: BLE001 - it is counted
             row["lost or wrong"] += 1
             print(f"NOT SOUND: {error}", file=sys.stderr)

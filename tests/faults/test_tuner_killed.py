@@ -7,6 +7,7 @@ import pytest
 from faults.scenarios import MOMENT, Scene, course, ending, eventually
 
 import rungwise as rw
+from rungwise.tuning.verification import verify_study
 
 SIZE = {"max_resource": 27, "trials": 24}
 
@@ -39,9 +40,11 @@ def test_kills_do_not_change_what_a_slow_searcher_proposes(
     monkeypatch.setattr(rw.searchers.KDE, "slow", True, raising=False)
     scene = Scene(launcher, tmp_path)
     options = {"searcher": "slow", "seed": 5, "workers": 1, **SIZE, "trials": 48}
+    often = {"mischief": {"snapshots": 15}}  # and in the snapshots that it goes on from
     try:
-        assert killed_until_done(scene, random.Random(5), 8, **options) == 8  # noqa: S311
+        assert killed_until_done(scene, random.Random(5), 8, **often, **options) == 8  # noqa: S311
         engine = scene.assert_sound()
+        verify_study(scene.study)
         plain = reference(**options)
         assert course(scene.entries()) == course(plain.entries())
         assert ending(engine) == ending(plain.engine())
@@ -58,10 +61,12 @@ def test_a_hundred_kills_lose_nothing(launcher, reference, tmp_path, workers, ki
         folder.mkdir()
         scene = Scene(launcher, folder)
         try:
+            snapshots = {"snapshots": 10} if studies % 2 else {}
             done += killed_until_done(
-                scene, rng, kills - done, workers=workers, seed=studies, **SIZE
+                scene, rng, kills - done, mischief=snapshots, workers=workers, seed=studies, **SIZE
             )
             engine = scene.assert_sound()
+            verify_study(scene.study)
             assert engine.ended is not None
             assert len(engine.trials) == SIZE["trials"]
             scene.assert_left_alone()

@@ -19,6 +19,7 @@ from pathlib import Path
 import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.storage.sqlite import SqliteLog
+from rungwise.tuning import snapshot_keeper
 
 IMPORTED = (rw.tune, rw.resume, rw.PASHA)
 """Before the first fork: an interrupt in the middle of an import may get lost in Python itself."""
@@ -119,7 +120,13 @@ def turn_back_the_clock(number):
     time.time_ns = lambda: int(2e18) - 3600 * 10**9 * next(hours)
 
 
+def keep_snapshots(number):
+    """Store a snapshot every so many entries, as if the study were large."""
+    snapshot_keeper.EVERY = number
+
+
 MISCHIEF = {
+    "snapshots": keep_snapshots,
     "transaction": lambda number: die_in_transaction(number, committed=False),
     "committed": lambda number: die_in_transaction(number, committed=True),
     "begin": die_at_begin,

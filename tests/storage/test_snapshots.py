@@ -8,14 +8,17 @@ import sys
 import pytest
 
 import rungwise as rw
-from rungwise.errors import CorruptLogError, SchemaError
+from rungwise.core.decisions import Done
+from rungwise.errors import CorruptLogError, LogUnavailableError, SchemaError
 from rungwise.storage import snapshots
 from rungwise.storage.engine_state import digest_engine
 from rungwise.storage.object_graphs import GraphReader
 from rungwise.storage.snapshots import read_snapshot
+from rungwise.storage.sqlite import SqliteLog
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning import folding, snapshot_keeper
 from rungwise.tuning.folding import fold
+from rungwise.tuning.summaries import load_summary
 from rungwise.tuning.verification import verify_study
 
 SPACE = {"x": rw.Float(0, 1), "kind": rw.Choice(["a", 2, None, True])}
@@ -243,3 +246,33 @@ def test_a_study_whose_state_cannot_be_stored_is_replayed(tmp_path, monkeypatch)
     tuned(path, scheduler=rw.PASHA(max_resource=9))
     assert read(path) is None
     assert rw.load(path).trials == 14
+
+
+def test_nothing_is_kept_of_an_engine_that_is_ahead_of_its_log(tmp_path, monkeypatch):
+    path = tmp_path / "study.db"
+    extend = SqliteLog.extend
+
+    def fail(self, entries, **part):
+        if any(type(decision) is Done for _, decision in entries):
+            raise LogUnavailableError(str(path), "the disk is full")
+        extend(self, entries, **part)
+
+    monkeypatch.setattr(SqliteLog, "extend", fail)
+    with pytest.raises(LogUnavailableError):
+        tuned(path)
+    monkeypatch.setattr(SqliteLog, "extend", extend)
+    assert not load_summary(path).ended
+    assert folded(path) == folded(path, whole=True)
+    assert rw.resume(path, train, show="quiet").ended
+    verify_study(path)
+
+
+def test_ask_and_tell_keep_them_too(tmp_path):
+    path = tmp_path / "study.db"
+    with rw.open_study(path, SPACE, metric="loss", goal="min", max_resource=9, trials=12) as study:
+        while isinstance(job := study.ask(), rw.Job):
+            for epoch in job.resources():
+                if not study.report(job, epoch, job.config["x"] + 1 / epoch):
+                    break
+    assert read(path) is not None
+    verify_study(path)

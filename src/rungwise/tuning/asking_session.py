@@ -34,6 +34,7 @@ from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.requests import RequestDesk
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
+from rungwise.tuning.snapshot_keeper import SnapshotKeeper
 from rungwise.tuning.summaries import keep_summary
 from rungwise.tuning.surroundings import FileWatch, make_outage_error
 
@@ -94,6 +95,7 @@ class AskingSession:
             assign=assignments.assign,
             ready=self._ahead.ready,
         )
+        self._snapshots = SnapshotKeeper(file.main, self.engine)
         self._desk = self._make_desk() if kept else None
         self._mirror = None
         if options.mirror is not None:
@@ -174,6 +176,7 @@ class AskingSession:
             for text in self._desk.work():
                 self.notice(text)
             self._drive()
+        self._snapshots.work()
         if self._mirror is not None:
             for text in self._mirror.take_notices():
                 self.notice(text)
@@ -225,11 +228,12 @@ class AskingSession:
         return max(self._most_open, int(self._file.about.options.get(WORKERS_KEY, 1)))
 
     def leave(self) -> None:
-        """Give up the jobs that are open, and write the summary."""
+        """Give up the jobs that are open, and write the summary and a snapshot."""
         self._driver.recall()
         self._driver.halt()
         keep_options(self._file, self._options, self._count_workers())
         if self._kept:
+            self._snapshots.close()
             with suppress(RungwiseError):  # it is only a summary
                 keep_summary(self._file, self.engine, self.backend.now)
 
