@@ -18,7 +18,7 @@ except ImportError:  # pragma: no cover - not on Windows
 
 PAUSE = 0.05
 
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """A lock is a file of its own: through a link another file would be overwritten."""
 
 
@@ -125,7 +125,7 @@ class FileLock:
         return True
 
     def _open(self, flags: int) -> BinaryIO:
-        descriptor = os.open(self.path, flags | _NO_LINKS, 0o666)
+        descriptor = os.open(self.path, flags | NO_LINKS, 0o666)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise OSError(errno.EINVAL, "it is not a regular file", str(self.path))

@@ -1,6 +1,7 @@
 """Snapshots of large studies: they change nothing but the time that reading takes."""
 
 import json
+import math
 import shutil
 import sqlite3
 import sys
@@ -120,6 +121,7 @@ DAMAGE = {
     "another place": "UPDATE snapshot SET entries = entries - 1",
     "another chain": "UPDATE snapshot SET checksum = checksum + 1",
     "another type": "UPDATE snapshot SET document = 7",
+    "a place that is text": "UPDATE snapshot SET entries = 'x'",
     "a blob": "UPDATE snapshot SET document = zeroblob(9), chunks = zeroblob(9)",
     "an altered chunk": "UPDATE curves SET points = zeroblob(length(points)) WHERE number = 0",
     "a missing chunk": "DELETE FROM curves WHERE number = 0",
@@ -200,6 +202,8 @@ ODD = {
     "no scheduler": lambda d: d["engine"].update(scheduler=None),
     "a note that is a number": lambda d: d["trials"].update(note=[1] * len(d["trials"]["note"])),
     "a job of no trial": lambda d: d["jobs"].update(trial=[-1] * len(d["jobs"]["trial"])),
+    "a configuration that is text": lambda d: d["trials"]["config"].__setitem__(0, "x"),
+    "a resource that is not a number": lambda d: d["trials"]["resource"].__setitem__(0, math.nan),
     "fewer columns": lambda d: d["trials"].pop("rung"),
     "fewer trials": lambda d: d["trials"]["rung"].pop(),
     "fewer points": lambda d: d["lengths"].append(3),

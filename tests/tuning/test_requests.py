@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -295,3 +296,26 @@ def test_what_is_asked_while_the_last_jobs_leave_is_for_a_study_that_has_ended(
         pytest.fail("the study was reopened while it was leaving")
     monkeypatch.undo()
     assert tune(path, trials=3, finish="paper").trials == 4
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "folder", "socket", "huge", "deep"])
+def test_what_is_no_request_holds_nothing_up(tmp_path, kind, monkeypatch):
+    folder = tmp_path / "files" / "requests"
+    (folder / "answers").mkdir(parents=True)
+    place = folder / "1.json"
+    if kind == "fifo":
+        os.mkfifo(place)
+    elif kind == "link":
+        place.symlink_to("/dev/zero")
+    elif kind == "folder":
+        place.mkdir()
+    elif kind == "socket":
+        monkeypatch.chdir(folder)
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(place.name)
+    elif kind == "huge":
+        with place.open("wb") as file:
+            file.truncate(10**12)
+    else:
+        place.write_text("[" * 200_000)
+    assert Spool(tmp_path / "files").list_waiting() in ([("1", None)], [])

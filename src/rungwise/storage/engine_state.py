@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 import sys
 from array import array
@@ -146,6 +147,8 @@ def engine_from_text(
         unpack_points(chunk, trials)
     if document["lengths"] != [len(trial.losses) for trial in trials]:
         raise SchemaError("curves are missing")
+    if not all(map(_is_consistent, trials)):
+        raise SchemaError("a trial is not what its reports say")
     columns = [_take_column(document["jobs"], *each) for each in _OF_JOBS.items()]
     rows = enumerate(zip(*columns, strict=True))
     if not set(columns[0]) <= set(range(len(trials))):
@@ -172,6 +175,12 @@ _OF_JOBS: Mapping[str, tuple[type, ...]] = {
     "until": (int, float),
 }
 _OPTIONAL: Mapping[str, type] = {"ended": str, "best": Trial}
+
+
+def _is_consistent(trial: Trial) -> bool:
+    """Whether what is stored of a trial fits its curve."""
+    last = trial.resources[-1] if trial.resources else 0
+    return type(trial.config) is dict and trial.resource == last and math.isfinite(trial.until)
 
 
 def _take_column(columns: Mapping[str, Any], name: str, kinds: tuple[type, ...]) -> list[Any]:

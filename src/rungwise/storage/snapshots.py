@@ -107,6 +107,8 @@ def read_snapshot(log: SqliteLog, types: Sequence[type] = ()) -> Snapshot | None
     entries, checksum, layout, text, digests = row
     if layout != compute_layout() or digest != _compute_digest(*row):
         return None
+    if tuple(map(type, row)) != (int, int, str, str, str):
+        return None
     ending = log.select("SELECT checksum FROM entries WHERE number = ?", (entries - 1,))
     if ending != [(checksum,)]:
         return None

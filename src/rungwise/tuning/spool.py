@@ -10,6 +10,8 @@ which requests have been applied).
 from __future__ import annotations
 
 import json
+import os
+import stat
 import time
 import uuid
 from collections.abc import Mapping
@@ -18,8 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rungwise.locking import NO_LINKS
+
 FOLDER = "requests"
 PAUSE = 0.05
+
+MOST_BYTES = 16_000_000
+"""The most that a request may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,14 @@ def _write(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def _read(path: Path) -> Any:
+    """What a file holds; None for what is no JSON, or no plain file of a moderate size."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        # A named pipe would be waited for, and a link may lead anywhere.
+        descriptor = os.open(path, os.O_RDONLY | NO_LINKS)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            text = file.read(MOST_BYTES + 1)
+        return None if len(text) > MOST_BYTES else json.loads(text)
+    except (OSError, ValueError, RecursionError):
         return None
