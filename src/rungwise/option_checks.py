@@ -160,9 +160,17 @@ def check_folder(name: str, value: Any) -> str:
         folder = os.fspath(value)
     except TypeError:
         folder = ""
-    if not isinstance(folder, str) or not folder:
+    if not isinstance(folder, str) or not folder or not _is_name(folder):
         raise InvalidArgumentError(name, value, "it must be the name of a folder")
     return folder
+
+
+def _is_name(text: str) -> bool:
+    """Whether a file or folder can have that name."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def check_folder_or_address(name: str, value: Any) -> str:

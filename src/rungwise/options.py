@@ -177,6 +177,22 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
+LONGEST = 1e9
+"""The longest time that may be given, in seconds: 30 years. Clocks of systems end not far above."""
+
+
+def check_time(name: str, value: Any) -> float:
+    """A number of seconds above 0."""
+    check_positive(name, value)
+    return real(name, value, at_most=LONGEST)
+
+
+def check_wait(name: str, value: Any) -> float:
+    """A number of seconds, perhaps 0."""
+    check_not_negative(name, value)
+    return real(name, value, at_most=LONGEST)
+
+
 def make_word_check(*words: str) -> Check:
     """The check for one of a few words."""
 

@@ -37,8 +37,9 @@ from rungwise.options import (
     check_nothing,
     check_number,
     check_options,
-    check_positive,
     check_switch,
+    check_time,
+    check_wait,
     list_options,
     make_count_check,
     make_word_check,
@@ -252,13 +253,13 @@ class RunOptions:
     trial_timeout: float | None = option(
         None,
         text="longest time for one job (a trial trained to its next rung), in seconds.",
-        check=check_positive,
+        check=check_time,
         kind=float,
     )
     report_timeout: float | None = option(
         None,
         text="longest time between two reports of a job, in seconds.",
-        check=check_positive,
+        check=check_time,
         kind=float,
     )
     checkpoint_quota: int | str | None = option(
@@ -286,7 +287,7 @@ class RunOptions:
         60.0,
         text="seconds between two copies; what is reported after the last one is trained again "
         "when the study is resumed from it.",
-        check=check_positive,
+        check=check_time,
         kind=float,
     )
     keep: int | Literal["all"] = option(
@@ -313,7 +314,7 @@ class RunOptions:
     grace: float = option(
         5.0,
         text="seconds that a job has to end when it is asked to; then its process is killed.",
-        check=check_not_negative,
+        check=check_wait,
         kind=float,
     )
 

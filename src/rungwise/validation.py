@@ -7,7 +7,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar, cast
 
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import InvalidArgumentError, Words
+
+MOST = 2**256
+"""The largest whole number: seeds are that long, and a float can still hold it."""
 
 Goal = Literal["min", "max"]
 T = TypeVar("T")
@@ -24,6 +27,8 @@ def whole(name: str, value: Any, *, at_least: int) -> int:
         raise InvalidArgumentError(name, value, rule) from None
     if number < at_least:
         raise InvalidArgumentError(name, value, rule)
+    if number > MOST:
+        raise InvalidArgumentError(name, Words("too large"), "it must be at most 2²⁵⁶")
     return number
 
 

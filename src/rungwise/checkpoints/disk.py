@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.validation import whole
+from rungwise.validation import MOST, whole
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NEARLY_FULL = 64 * 1024
@@ -67,7 +67,8 @@ def parse_bytes(name: str, value: object) -> int:
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
         if found is None or found[2].upper() not in _UNITS:
             raise InvalidArgumentError(name, value, rule)
-        return int(float(found[1]) * _UNITS[found[2].upper()])
+        size = float(found[1]) * _UNITS[found[2].upper()]
+        value = int(size) if size < MOST else value  # a text that is refused below
     try:
         return whole(name, value, at_least=0)
     except InvalidArgumentError:

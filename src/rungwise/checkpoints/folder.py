@@ -81,14 +81,15 @@ class FolderStore:
     def check(self) -> None:
         """Write a file in the folder, and read it again; a folder that was not there is removed."""
         place = Path(self.path)
-        missing = [each for each in (place, *place.parents) if not each.exists()]
+        missing: list[Path] = []
         try:
+            missing += (each for each in (place, *place.parents) if not each.exists())
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=place, prefix=".check-") as file:
                 file.write(b"rungwise")
                 file.flush()
                 same = Path(file.name).read_bytes() == b"rungwise"
-        except OSError as error:
+        except (OSError, ValueError) as error:  # the name may be one that no folder can have
             raise StoreUnavailableError(self.path, str(error)) from error
         finally:
             for each in missing:

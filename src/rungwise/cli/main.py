@@ -25,7 +25,7 @@ def main() -> None:
     warnings.showwarning = _print_warning
     try:
         app()
-    except RungwiseError as error:
+    except (RungwiseError, OSError) as error:  # such as a full disk, or a name no file can have
         from rungwise.formatting import strip_controls  # noqa: PLC0415
 
         # The text may quote what a trial wrote.

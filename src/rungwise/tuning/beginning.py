@@ -13,7 +13,7 @@ from typing import Any
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError
-from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.storage.study_file import About, StudyFile, shown, study_folder
 from rungwise.tuning.trust import remember
 
 
@@ -50,8 +50,13 @@ def study_path(study: Any) -> Path:
         # In full and without links: the study stays the same file when the working folder changes,
         # and has one lock under all its names.
         path = Path(os.fspath(study)).resolve() if study != "" else Path()
+        if path.name:
+            study_folder(path).exists()  # raises if that name, which is longer, cannot be
     except TypeError:
         path = Path()
+    except (OSError, ValueError) as error:
+        rule = f"no file has that name: {error}"
+        raise InvalidArgumentError("study", str(study), rule) from None
     if not path.name or path.is_dir():
         raise InvalidArgumentError("study", study, "it must be the name of a file")
     if not path.parent.is_dir():

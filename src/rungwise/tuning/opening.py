@@ -36,9 +36,14 @@ def open_to_read(
 
 def must_be_file(argument: str, path: str | os.PathLike[str]) -> None:
     """Check that a file exists; a folder is no file."""
-    if not Path(path).is_file():
-        rule = "it is a folder: give a file" if Path(path).is_dir() else "there is no such file"
-        raise InvalidArgumentError(argument, str(path), rule)
+    try:
+        if Path(path).is_file():
+            return
+        folder = Path(path).is_dir()
+    except (OSError, ValueError) as error:
+        raise InvalidArgumentError(argument, str(path), f"no file has that name: {error}") from None
+    rule = "it is a folder: give a file" if folder else "there is no such file"
+    raise InvalidArgumentError(argument, str(path), rule)
 
 
 def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> StudyView:

@@ -156,7 +156,12 @@ def list_files(argument: str, given: Any) -> tuple[Path, ...]:
     for one in [given] if several is None else several:
         if not isinstance(one, (str, os.PathLike)) or not str(one):
             raise InvalidArgumentError(argument, one, "it must be the name of a study file")
-        paths[Path(one).resolve()] = None
+        try:
+            paths[Path(one).resolve()] = None
+        except (OSError, ValueError) as error:
+            raise InvalidArgumentError(
+                argument, str(one), f"no file has that name: {error}"
+            ) from None
     return tuple(paths)
 
 
