@@ -87,7 +87,8 @@ class Transfer:
             study: the file of the new study, if it has one.
         """
         files = list_files("transfer", transfer)
-        if isinstance(study, (str, os.PathLike)) and Path(study).resolve() in files:
+        own = isinstance(study, (str, os.PathLike)) and bool(files)
+        if own and _find_file("study", study) in files:
             rule = "it is the file of the new study itself: give the new study another name"
             raise InvalidArgumentError("transfer", str(study), rule)
         if leaders is not None and not files:
@@ -163,6 +164,15 @@ def list_files(argument: str, given: Any) -> tuple[Path, ...]:
                 argument, str(one), f"no file has that name: {error}"
             ) from None
     return tuple(paths)
+
+
+def _find_file(argument: str, path: Any) -> Path:
+    """A path in full, without links."""
+    try:
+        return Path(path).resolve()
+    except (OSError, ValueError) as error:
+        rule = f"no file has that name: {error}"
+        raise InvalidArgumentError(argument, str(path), rule) from None
 
 
 def _taken(
