@@ -33,7 +33,7 @@ def draw() -> str:
     )
     spec = figure.spec
     spec["height"] = 440
-    spec["config"]["legend"].update(orient="bottom", offset=10)
+    spec["config"]["legend"].update(orient="bottom", offset=10, columnPadding=44)
     spec["encoding"]["x"]["scale"] = {"domain": [0, END], "nice": False}
     spec["title"]["subtitle"] = f"{result.resource_spent:,} epochs trained; thin lines: promotions"
     levels = result.view.levels

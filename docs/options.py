@@ -33,7 +33,7 @@ OWN = ("train", "space", "on_report", "on_end")
 _INTRODUCTION = """\
 # Every option
 
-Written by `python docs/options.py --write` from the fields in `rungwise.study_options`.
+<!-- Written by docs/options.py from the fields in rungwise.study_options. -->
 
 A key of a [study file](../scripts.md) has the name of the Python keyword, and a flag of
 `rungwise tune` the same name with hyphens; `rungwise resume` takes those that are marked *resume*.

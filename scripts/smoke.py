@@ -80,6 +80,8 @@ def check_commands(examples: Path) -> None:
     run(COMMAND, "simulate", "--help")
     expect("fashion-nas", run(COMMAND, "benchmark", "list"))
     expect("RUNGWISE_REPORTS", run(COMMAND, "manual", "scripts"))
+    expect("run.checkpoint(epoch)", run(COMMAND, "manual", "start/pytorch"))
+    expect("Start\n  start/install", run(COMMAND, "manual"))
 
 
 def main() -> None:

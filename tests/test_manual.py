@@ -17,8 +17,20 @@ def test_every_page_is_listed_with_its_heading():
     done = run_here(["manual"])
     assert done.returncode == 0
     for name in ("tuning", "howto/gpus", "start/install", "benchmarks/fashion-nas"):
-        assert re.search(rf"^{name} +\S", done.stdout, re.MULTILINE), name
+        assert re.search(rf"^  {name} +\S", done.stdout, re.MULTILINE), name
     assert "results" not in done.stdout
+    assert "Other pages" not in done.stdout
+    headings = re.findall(r"^(\S.*)$", done.stdout, re.MULTILINE)
+    assert (headings[0], headings[-1]) == ("Start", "Evidence")
+    for name in manual.list_pages(DOCS):
+        assert done.stdout.count(f"\n  {name} ") == 1, name
+
+
+def test_the_examples_of_a_page_are_in_it():
+    shown = run_here(["manual", "start/pytorch"]).stdout
+    assert (ROOT / "examples" / "pytorch_digits.py").read_text(encoding="utf-8") in shown
+    for name, path in manual.list_pages(DOCS).items():
+        assert "<!-- file" not in manual.read_page(path, DOCS), name
 
 
 def test_a_page_is_shown_and_its_links_are_commands():

@@ -86,6 +86,8 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File  # noqa: PLC0415 - checked without mkdocs, too
 
     made = {page: (ROOT / source).read_text("utf-8") for source, page in DOCUMENTS.items()}
+    # The first page is alone in its section.
+    made["index.md"] = f"---\nhide:\n  - navigation\n---\n{made['index.md']}"
     for source, page in list_shown().items():
         made[page] = f"# {source}\n\n{show_file(source)}\n"
     for name in PACKAGES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from textwrap import dedent
 from typing import Any
 
 import rungwise
@@ -72,7 +73,7 @@ def write_package_page(page: str) -> str:
     lines = [f"# {title}", "", about, ""]
     if page == "errors":
         tree = str(importlib.import_module(package).__doc__).partition("::\n\n")[2]
-        lines += ["```text", tree.partition("\n\nEvery message")[0], "```", ""]
+        lines += ["```text", dedent(tree.partition("\n\nEvery message")[0]), "```", ""]
     for name in list_names(page):
         lines += [f"::: {name}", "    options:", f"      heading: {name}", ""]
         lines[-1:] = [f"      toc_label: {name.rpartition('.')[2]}", ""]
@@ -97,7 +98,7 @@ def write_command_page() -> str:
 
 
 def _describe_command(path: str, command: Any) -> list[str]:
-    lines = [f"## `{path}`", "", _clean(command.help or ""), ""]
+    lines = [f"## `{path}`", "", _show_calls(_clean(command.help or "")), ""]
     inner = getattr(command, "commands", None)
     if inner:
         for name, one in inner.items():
@@ -107,6 +108,14 @@ def _describe_command(path: str, command: Any) -> list[str]:
     if rows:
         lines += ["| | | default |", "|---|---|---|", *rows, ""]
     return lines
+
+
+def _show_calls(text: str) -> str:
+    """Help with the calls in it, each a paragraph of its own, as code."""
+    parts = text.split("\n\n")
+    return "\n\n".join(
+        f"```console\n$ {part}\n```" if part.startswith("rungwise ") else part for part in parts
+    )
 
 
 def _describe_parameter(parameter: Any) -> str:

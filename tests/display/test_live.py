@@ -45,6 +45,18 @@ def test_the_view_fits_any_terminal(width, height):
     assert lines[0].endswith("1:00")
 
 
+def test_a_high_terminal_lists_the_leaders_and_a_low_one_does_not():
+    snapshot = fraction(log_of(rw.PASHA(max_resource=81)), 0.5)
+    board = snapshot.view.leaderboard(10)
+    high = drawn(snapshot, width=120, height=50)
+    listed = [line for line in high if re.search(r" \d+\. .* at .* trial ", line)]
+    assert [int(re.search(r"trial (\d+)", line)[1]) for line in listed] == [
+        row.trial for row in board
+    ]
+    assert not any(" 1. " in line for line in drawn(snapshot, width=120, height=20))
+    assert not any(" 1. " in line for line in drawn(snapshot, width=50, height=50))
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_view_shows_what_a_person_asks_for(width):
     log = log_of(rw.PASHA(max_resource=81), goal="max")

@@ -379,7 +379,7 @@ def test_notebooks_are_given_a_specification_and_a_picture(figure):
     spec = shown["application/vnd.vegalite.v5+json"]
     assert spec["$schema"].endswith("v5.json")
     assert {**spec, "$schema": 0} == {**figure.spec, "$schema": 0}
-    assert shown["image/svg+xml"].startswith("<svg")
+    assert shown["image/svg+xml"].startswith('<svg style="overflow:visible" ')
 
 
 def test_notebooks_without_the_extra_are_given_its_name(figure, no_converter):
@@ -401,7 +401,8 @@ def test_a_browser_draws_the_page_without_a_network(tmp_path):
     done = subprocess.run(
         [
             *(BROWSER, *options, f"--user-data-dir={tmp_path / 'user'}"),
-            *("--virtual-time-budget=10000", "--dump-dom", path.as_uri()),
+            *("--window-size=1280,900", "--virtual-time-budget=10000"),
+            *("--dump-dom", path.as_uri()),
         ],
         capture_output=True,
         text=True,
@@ -410,6 +411,9 @@ def test_a_browser_draws_the_page_without_a_network(tmp_path):
     )
     assert 'data-shown="yes"' in done.stdout
     assert "B &amp; C</text>" in done.stdout
+    # The only figure of a page fills it.
+    (height,) = re.findall(r'<svg[^>]* class="marks"[^>]*? height="(\d+)', done.stdout)
+    assert theme.HEIGHT + 100 < int(height) < 900
     assert "<img" not in done.stdout.split("<script")[0]
     assert "Content Security Policy" not in done.stderr, "nothing was to be loaded"
     assert "Uncaught" not in done.stderr

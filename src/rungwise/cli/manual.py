@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rungwise.cli.console import out
 from rungwise.errors import InvalidArgumentError
+from rungwise.specification import files
 
 Page = Annotated[
     str | None,
     typer.Argument(help="A page, such as scripts or howto/gpus; all are listed without one."),
 ]
+
+_FILE = re.compile(r"^<!-- file (.+?) -->$", re.MULTILINE)
+"""Where a page shows a file whole."""
 
 _LEFT_OUT = ("results",)
 """Pages, and folders of them, that are too large for the package."""
@@ -32,8 +37,10 @@ def show_manual(page: Page = None) -> None:
     folder = find_folder()
     pages = list_pages(folder)
     if page is None:
-        for name, path in pages.items():
-            typer.echo(f"{name:28} {read_title(path)}")
+        for number, (heading, names) in enumerate(list_sections(folder, pages).items()):
+            typer.echo(f"{chr(10) * bool(number)}{heading}")
+            for name in names:
+                typer.echo(f"  {name:28} {read_title(pages[name])}")
         return
     console = out()
     text = read_page(pages[find_name(page, list(pages))], folder)
@@ -61,6 +68,33 @@ def list_pages(folder: Path) -> dict[str, Path]:
     return {name: kept[name] for name in sorted(kept, key=lambda name: ("/" in name, name))}
 
 
+def list_sections(folder: Path, pages: Mapping[str, Path]) -> dict[str, list[str]]:
+    """{heading: pages} in the order in which the site has them; what it leaves out comes last."""
+    found: dict[str, list[str]] = {}
+
+    def walk(entries: list[Any], heading: str) -> None:
+        for entry in entries:
+            for title, target in entry.items():
+                if isinstance(target, list):
+                    walk(target, f"{heading}: {title}" if heading else title)
+                elif (name := target.removesuffix(".md")) in pages:
+                    found.setdefault(heading, []).append(name)
+                else:  # a folder of pages
+                    inside = [page for page in pages if target and page.startswith(target)]
+                    found.setdefault(heading, []).extend(inside)
+
+    walk(files.read(_find_source(folder, "mkdocs.yml")).data["nav"], "")
+    listed = {name for names in found.values() for name in names}
+    found["Other pages"] = [name for name in pages if name not in listed]
+    return {heading: names for heading, names in found.items() if names}
+
+
+def _find_source(folder: Path, name: str) -> Path:
+    """A file from the root of the repository, which the package has beside the pages."""
+    inside = folder / name
+    return inside if inside.exists() else folder.parent / name
+
+
 def find_name(given: str, names: list[str]) -> str:
     """The page that is meant: by its name, or by the last part of it if that is unique."""
     wanted = given.lower().removeprefix("docs/").removesuffix(".md")
@@ -81,9 +115,9 @@ def read_title(path: Path) -> str:
 
 
 def read_page(path: Path, folder: Path) -> str:
-    """The text of a page, in which a link to another page names the command that shows it."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    text = "\n".join(line for line in lines if not line.startswith("<!-- "))
+    """The text of a page: examples in full, and links to pages as the commands that show them."""
+    text = _FILE.sub(lambda found: _show_file(folder, found[1]), path.read_text(encoding="utf-8"))
+    text = "\n".join(line for line in text.split("\n") if not line.startswith("<!-- "))
 
     def rename(found: re.Match[str]) -> str:
         label, target = found[1], found[2].partition("#")[0]
@@ -96,3 +130,10 @@ def read_page(path: Path, folder: Path) -> str:
         return f"{label} (`rungwise manual {name}`)" if place.exists() else label
 
     return re.sub(r"!?\[([^\]]*)\]\(([^)\s]*)\)", rename, text)
+
+
+def _show_file(folder: Path, name: str) -> str:
+    """A file as a block of code."""
+    language = {".py": "python", ".sh": "sh", ".yaml": "yaml"}.get(Path(name).suffix, "text")
+    text = _find_source(folder, name).read_text(encoding="utf-8")
+    return f"```{language}\n{text}```"

@@ -42,6 +42,9 @@ BAR, MARK, LABEL, GOOD, BAD = "cyan", "yellow", "bright_black", "bold green", "r
 ROOMY, WIDE = 72, 58
 """Columns below which less is shown."""
 
+LEADERS = (4, 10)
+"""Free lines below which no leaders are listed, and how many are at most."""
+
 CELL, NODE = 34, 18
 """Columns for one worker, and for the name of its node where there are several."""
 
@@ -88,6 +91,8 @@ def draw(scene: Scene, console: Console) -> Frame:
     if scene.left is not None:
         lines += _part(console, room - len(lines), _workers(scene, width, room - len(lines) - 1))
     lines += _part(console, room - len(lines), _notices(scene, width, room - len(lines) - 1))
+    if scene.left is not None:  # what stays on the screen at the end is short
+        lines += _part(console, room - len(lines), _leaders(scene, width, room - len(lines) - 1))
     return Frame(lines[:room])
 
 
@@ -270,6 +275,32 @@ def _worker(snapshot: Snapshot, worker: WorkerView) -> Text:
         node,
         overflow="ellipsis",
     )
+
+
+def _leaders(scene: Scene, width: int, room: int) -> Table | None:
+    """The best trials, where a high terminal has room for some."""
+    if room < LEADERS[0] or width < WIDE:
+        return None
+    board = scene.snapshot.view.leaderboard(min(room, LEADERS[1]))
+    rows = [row for row in board if row.value is not None]
+    if len(rows) < 2:
+        return None
+    grid = _labelled()
+    for _ in range(4):
+        grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    for row in rows:
+        grid.add_row(
+            "" if row.rank > 1 else "leaders",
+            Text(f"{row.rank}.", style=LABEL),
+            Text(format_value(row.value), style=GOOD if row.rank == 1 else ""),
+            "" if row.resource is None else f"at {format_resource(row.resource)}",
+            f"trial {row.trial}",
+            row.state,
+            Text(format_config(row.config), style=LABEL),
+        )
+    return grid
 
 
 def _notices(scene: Scene, width: int, room: int) -> Table | None:

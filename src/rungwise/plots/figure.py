@@ -74,7 +74,10 @@ class Figure:
         older = {**self.spec, "$schema": SCHEMA.replace("v6", "v5")}
         shown: dict[str, Any] = {"application/vnd.vegalite.v5+json": older}
         try:
-            shown["image/svg+xml"] = make_svg(self)
+            # A browser may have none of its fonts: what is wider then is not cut off at the edge.
+            shown["image/svg+xml"] = make_svg(self).replace(
+                "<svg ", '<svg style="overflow:visible" ', 1
+            )
         except MissingExtraError as error:
             shown["text/plain"] = f"{self!r} ({error})"
         return shown

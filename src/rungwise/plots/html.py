@@ -41,7 +41,12 @@ function wrap(text, most) {
 function fit(spec, width) {
   spec.width = width;
   spec.background = "transparent";
-  if (width >= 700) return;
+  if (width >= 700) {
+    // A figure that is all of its page fills it, unless it is as high as its bars.
+    const room = Math.min(innerHeight - 24, 0.7 * width);
+    if (places.length === 1 && spec.height >= 500) spec.height = Math.max(spec.height, room);
+    return;
+  }
   const room = width - 80;  // what is right of the vertical axis
   spec.title.text = wrap(spec.title.text, room / 10);
   if (spec.title.subtitle) spec.title.subtitle = wrap(spec.title.subtitle, room / 6.5);
