@@ -2,12 +2,15 @@
 
 import csv
 import importlib
+import json
+import shutil
+import struct
 
 import pytest
 from extras import needs
 
 from rungwise import callbacks
-from rungwise.callbacks import CSV, Callback, TensorBoard
+from rungwise.callbacks import CSV, Callback, MLflow, TensorBoard, WandB
 from rungwise.registry import CALLBACKS
 from rungwise.testing import CallbackConformance
 
@@ -54,6 +57,86 @@ def read_scalars(folder, tag):
     if tag not in accumulator.Tags()["scalars"]:
         return []
     return [(point.step, point.value) for point in accumulator.Scalars(tag)]
+
+
+@pytest.mark.integrations
+@pytest.mark.filterwarnings("ignore")  # of theirs
+class TestMLflow(CallbackConformance):
+    @pytest.fixture(autouse=True)
+    def _installed(self, empty_store):
+        self.empty_store = empty_store
+
+    def make_callback(self, folder):
+        if not (folder / "m.db").exists():
+            shutil.copyfile(self.empty_store, folder / "m.db")
+        return MLflow(f"sqlite:///{folder}/m.db")
+
+    def read(self, folder):
+        return read_mlflow(f"sqlite:///{folder}/m.db")
+
+
+@pytest.fixture(scope="module")
+def empty_store(tmp_path_factory):
+    """A store of MLflow: to make one takes seconds."""
+    client = needs("mlflow", "mlflow.tracking").MlflowClient
+    path = tmp_path_factory.mktemp("mlflow") / "m.db"
+    client(f"sqlite:///{path}").search_experiments()
+    return path
+
+
+def read_mlflow(uri):
+    client = needs("mlflow", "mlflow.tracking").MlflowClient(uri)
+    place = client.get_experiment_by_name("rungwise").experiment_id
+    found = []
+    for run in client.search_runs([place], max_results=1000):
+        tags = run.data.tags
+        if "rungwise.trial" in tags:
+            assert "mlflow.parentRunId" in tags
+            points = client.get_metric_history(run.info.run_id, "loss")
+            found += [
+                (tags["rungwise.study"], tags["rungwise.trial"], point.step, point.value)
+                for point in points
+            ]
+    return found
+
+
+@pytest.mark.integrations
+@pytest.mark.filterwarnings("ignore")  # of theirs
+class TestWandB(CallbackConformance):
+    @pytest.fixture(autouse=True)
+    def _installed(self):
+        needs("wandb", "wandb")
+
+    def make_callback(self, folder):
+        return WandB(mode="offline", folder=folder)
+
+    def read(self, folder):
+        found = []
+        for path in sorted(folder.glob("wandb/offline-run-*/run-*.wandb")):
+            key, _, trial = path.stem.removeprefix("run-").rpartition("-")
+            rows = read_wandb(path)
+            found += [(key, trial, row["resource"], row["loss"]) for row in rows if "loss" in row]
+        return found
+
+
+def read_wandb(path):
+    """The history in a file of W&B: records of the protocol in the framing of LevelDB's log."""
+    record = importlib.import_module("wandb.proto.wandb_internal_pb2").Record
+    data, at, parts, rows = path.read_bytes(), 7, b"", []
+    while at + 7 <= len(data):
+        if 2**15 - at % 2**15 < 7:  # no header fits into the rest of a block
+            at += 2**15 - at % 2**15
+            continue
+        _, size, kind = struct.unpack("<IHB", data[at : at + 7])
+        parts += data[at + 7 : at + 7 + size]
+        at += 7 + size
+        if kind in (1, 4):  # a whole record, or the last part of one
+            history = record.FromString(parts).history.item
+            rows.append(
+                {i.key or "/".join(i.nested_key): json.loads(i.value_json) for i in history}
+            )
+            parts = b""
+    return rows
 
 
 def test_every_callback_has_a_row():

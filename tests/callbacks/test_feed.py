@@ -222,7 +222,7 @@ def test_a_study_does_not_wait_for_a_slow_one(monkeypatch):
     feed.tell("begin", make_beginning())
     feed.tell("reported", None)
     feed.tell("ended", make_end())
-    feed.close()
+    feed.close(print)
     assert threads == {"rungwise-Note", "flushed"}
 
 

@@ -14,7 +14,9 @@ from rungwise.callbacks.events import (
     StudyBegan,
     StudyEnded,
 )
+from rungwise.callbacks.mlflow import MLflow
 from rungwise.callbacks.tensorboard import TensorBoard
+from rungwise.callbacks.wandb import WandB
 
 __all__ = [
     "CSV",
@@ -22,8 +24,10 @@ __all__ = [
     "CeilingRaised",
     "JobLeft",
     "JobStarted",
+    "MLflow",
     "ReportEvent",
     "StudyBegan",
     "StudyEnded",
     "TensorBoard",
+    "WandB",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -50,7 +50,11 @@ class CallbackFeed:
                 found.append(self._notices.get_nowait())
         return found
 
-    def close(self) -> None:
-        """Wait until everything was passed on."""
+    def close(self, show: Callable[[str], None]) -> None:
+        """Wait until everything was passed on.
+
+        Args:
+            show: says what is waited for.
+        """
         for outlet in self._outlets:
-            outlet.close()
+            outlet.close(show)

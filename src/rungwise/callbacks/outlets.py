@@ -69,8 +69,12 @@ class Outlet:
         """
         self._pass_on(name, fact)
 
-    def close(self) -> None:
-        """Everything was passed on."""
+    def close(self, show: Tell) -> None:
+        """Return when everything was passed on.
+
+        Args:
+            show: says what is waited for.
+        """
 
     def _pass_on(self, name: str, fact: Any) -> None:
         if isinstance(fact, StudyBegan):
@@ -144,17 +148,21 @@ class QueuedOutlet(Outlet):
                 )
             self._missed += 1
 
-    def close(self) -> None:
-        """Wait until everything was passed on, as long as the callback gets anywhere."""
+    def close(self, show: Tell) -> None:
+        """Wait until everything was passed on, as long as the callback gets anywhere.
+
+        Args:
+            show: says what is waited for.
+        """
         self._closing.set()
         begun = time.monotonic()
-        shown = False
+        said = False
         while self._thread.is_alive():
             self._thread.join(0.1)
             now = time.monotonic()
-            if not shown and now - begun > SHOW_AFTER:
-                shown = True
-                self._say(f"waiting for the callback {self._name}: {len(self._queue)} facts left")
+            if not said and now - begun > SHOW_AFTER:
+                said = True
+                show(f"waiting for the callback {self._name}: {len(self._queue)} facts left")
             if now - max(begun, self._left_at) > LONGEST_CALL:
                 self._say(
                     f"the callback {self._name} has not returned for {LONGEST_CALL:g} seconds and "

@@ -95,8 +95,15 @@ class Tracker:
         self._feed.tell("reported", make_report(fact, decision, job, number, best))
         self._look_at_ceiling(fact.at)
 
-    def end(self, seconds: float, why: str, *, failed: bool) -> None:
-        """The study ends, or stops; returns when callbacks are done with it."""
+    def end(self, seconds: float, why: str, *, failed: bool, show: Callable[[str], None]) -> None:
+        """The study ends, or stops; returns when callbacks are done with it.
+
+        Args:
+            seconds: how long it has taken.
+            why: why it ended, in one sentence.
+            failed: whether an error ends it.
+            show: says what is waited for.
+        """
         if not self._begun:
             return
         self._begun = False
@@ -124,7 +131,7 @@ class Tracker:
                 seconds=seconds,
             ),
         )
-        self._feed.close()
+        self._feed.close(show)
 
     def _describe(self) -> StudyBegan:
         study, file = self._engine.study, self._part.file

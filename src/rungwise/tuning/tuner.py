@@ -203,7 +203,7 @@ class Tuner:
         return seconds
 
     def _end_tracking(self, *, failed: bool) -> None:
-        self._tracker.end(self.seconds, self._why(), failed=failed)
+        self._tracker.end(self.seconds, self._why(), failed=failed, show=self._notice)
         self._say_of_callbacks()
 
     def _say_of_callbacks(self) -> None:
