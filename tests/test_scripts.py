@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from script_stand_ins import FakeRun, Unwound, noted_pid, python, running, shell
 
-from rungwise.backends.worker import UNWIND
+from rungwise.backends.unwinding import UNWIND
 from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.scripts import Script, ScriptError, processes
 from rungwise.scripts.reports import Reports, ScriptReport

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import rungwise as rw
-from rungwise.backends import connection, hardware, local, processes, shipping, worker, workers
+from rungwise.backends import connection, hardware, local, processes, shipping, unwinding, workers
 from rungwise.backends.base import Workplace
 from rungwise.backends.messages import Crashed, Ended, Notice, Reported
 from rungwise.checkpoints import FolderStore
@@ -483,7 +483,7 @@ def test_a_worker_that_keeps_dying_idle_is_replaced_after_growing_pauses(crew, m
 
 
 def test_a_signal_for_a_job_that_has_left_does_not_unwind_the_next():
-    unwinder = object.__new__(worker.JobUnwinder)
+    unwinder = object.__new__(unwinding.JobUnwinder)
     unwinder.job, unwinder._meant = 8, 7  # sent for job 7, and job 8 has begun meanwhile
     unwinder._unwind(0, None)
     assert unwinder.job == 8

@@ -33,6 +33,9 @@ class Handle:
     def nudge(self):
         """Nothing: it never looks."""
 
+    def release(self):
+        self.dead = True
+
     def kill(self):
         self.dead = True
 
@@ -49,9 +52,10 @@ class Launcher:
         self.arrivals, self.arrive = os.pipe()
         self.handles = []
         self.then = lambda: None
+        self.size = None
 
-    def wanted(self):
-        return None
+    def wanted(self, busy, idle):
+        return self.size
 
     def launch(self, number):
         assert number == len(self.handles) or self.handles[number].dead
@@ -108,6 +112,21 @@ def test_a_worker_that_learns_that_its_machine_is_leaving_is_not_counted(backend
     assert backend.idle() == 1
     start(backend)
     assert backend.idle() == 0
+
+
+def test_all_idle_workers_end_if_fewer_are_wanted_than_are_busy(backend, launcher):
+    launcher.size = 4
+    backend._checked = -60
+    poll_until(backend, lambda said: len(launcher.handles) == 4)
+    for handle in launcher.handles[2:]:
+        handle.say("ready")
+    poll_until(backend, lambda said: backend.idle() == 4)
+    for job in range(2):
+        start(backend, job)
+    launcher.size = 1
+    backend._checked = -60
+    backend.poll()
+    assert [handle.dead for handle in launcher.handles] == [False, False, True, True]
 
 
 def test_all_that_a_dead_worker_has_sent_is_received(backend, launcher, monkeypatch):

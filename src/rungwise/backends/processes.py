@@ -17,7 +17,7 @@ from pathlib import Path
 from rungwise.backends import watchdog
 from rungwise.backends.hardware import environment
 from rungwise.backends.launchers import Ending
-from rungwise.backends.worker import UNWIND
+from rungwise.backends.unwinding import UNWIND
 
 CLOSING_TIME = 1.0
 """Seconds in which a process that has closed its socket may end by itself."""

@@ -22,7 +22,8 @@ from typing import Any
 
 from rungwise._version import __version__
 from rungwise.backends.processes import Watchdog, describe_exit
-from rungwise.backends.worker import UNWIND, connect
+from rungwise.backends.tuner_connection import connect
+from rungwise.backends.unwinding import UNWIND
 
 ENDING_TIME = 5.0
 """Seconds that the watchdog of a slot has to end."""

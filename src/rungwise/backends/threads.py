@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from rungwise.backends.base import TICK, PreparedBackend, WorkerView, Workplace, workers_option
@@ -18,7 +19,8 @@ from rungwise.backends.children import Guard
 from rungwise.backends.hardware import cores
 from rungwise.backends.messages import Crashed, Ended, Message, Notice, Reported, Saved
 from rungwise.backends.shipping import check_function
-from rungwise.backends.worker import raise_in_thread, serve
+from rungwise.backends.unwinding import raise_in_thread
+from rungwise.backends.worker import serve
 from rungwise.options import check_options
 from rungwise.run import Assignment, Unwound
 
@@ -39,9 +41,7 @@ class Threads:
     def prepare(self, train: Any) -> PreparedBackend:
         check_function(train)
         workers = cores() if self.workers == "auto" else self.workers
-        return PreparedBackend(
-            workers, lambda place: ThreadBackend(train, workers, place), within_process=True
-        )
+        return PreparedBackend(workers, partial(ThreadBackend, train, workers), within_process=True)
 
     def single(self) -> Threads:
         return Threads(1)
@@ -53,9 +53,8 @@ class _Job(threading.Thread):
     def __init__(self, backend: ThreadBackend, assignment: Assignment) -> None:
         taken = {job.number for job in backend.jobs.values()}
         self.number: int = min(set(range(backend.workers)) - taken)
-        super().__init__(
-            name=f"rungwise-{self.number}", daemon=True
-        )  # it must not keep the process
+        # A daemon: it must not keep the process.
+        super().__init__(name=f"rungwise-{self.number}", daemon=True)
         self.backend, self.assignment = backend, assignment
         self.job: int | None = None  # set while it can be unwound
         self.deadline: float | None = None

@@ -12,232 +12,32 @@ tuner is gone the worker ends.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
-import json
 import os
 import pickle
-import signal
-import socket
 import sys
-import threading
-import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, Protocol, TextIO
 
 from rungwise.backends.messages import Crashed, Ended, Fault
+from rungwise.backends.tuner_connection import (
+    JobChannel,
+    TunerConnection,
+    connect,
+    exit_now,
+    flush_outputs,
+)
+from rungwise.backends.unwinding import JobUnwinder
 from rungwise.checkpoints import CheckpointStore, store_from_json
 from rungwise.errors import StoreUnavailableError
 from rungwise.run import Assignment, Channel, Run, Unwound
 
 Train = Callable[[dict[str, Any], Run], Any]
-
-UNWIND: signal.Signals = getattr(signal, "SIGUSR2", signal.SIGTERM)
-"""The signal by which a job is unwound in its own process."""
-
-LEAVE_POLL = 0.1
-"""Seconds between two checks for a message to leave, while a job trains."""
-
-
-def connect(address: str, token: str, number: int, **more: Any) -> socket.socket:
-    """The worker's end of its socket.
-
-    Args:
-        address: ``"fd:7"``, a descriptor that was inherited, or ``"tcp:host:port"``.
-        token: what a listening tuner expects in the first message.
-        number: which slot this is.
-        more: anything else for the first message.
-    """
-    kind, _, rest = address.partition(":")
-    if kind == "fd":
-        return socket.socket(fileno=int(rest))
-    host, _, port = rest.rpartition(":")
-    connected = socket.create_connection((host, int(port)), timeout=30)
-    connected.settimeout(None)
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    greeting = {"token": token, "number": number, **more}
-    connected.sendall(json.dumps(greeting).encode() + b"\n")
-    return connected
-
-
-class TunerConnection:
-    """The worker's end of the socket, in messages.
-
-    Args:
-        connected: the socket.
-    """
-
-    def __init__(self, connected: socket.socket) -> None:
-        self._socket = connected
-        self._pending = b""
-        self._owner = os.getpid()
-        self._sending = threading.Lock()
-        self.receiving = False  # whether receive() waits for a message
-
-    def send(self, *message: Any) -> None:
-        """Send a message; if the tuner is gone, end the worker."""
-        if os.getpid() != self._owner:
-            # A child that training forked has returned from its function: it must not send
-            # messages in the worker's name.
-            _end_child(message)
-        try:
-            # One at a time: child processes that share a run are answered by threads.
-            with self._sending:
-                self._socket.sendall(json.dumps(message).encode() + b"\n")
-        except OSError:
-            _exit_with_group()
-
-    def receive(self) -> Any:
-        """Wait for the next message."""
-        self.receiving = True
-        try:
-            while b"\n" not in self._pending:
-                self._read()
-        finally:
-            self.receiving = False
-        line, _, self._pending = self._pending.partition(b"\n")
-        return json.loads(line)
-
-    def read_bytes(self, count: int) -> bytes:
-        """Read this many bytes that follow a message."""
-        parts, missing = [self._pending], count - len(self._pending)
-        while missing > 0:
-            self._pending = b""
-            self._read()
-            parts.append(self._pending)
-            missing -= len(self._pending)
-        data = b"".join(parts)
-        self._pending = data[count:]
-        return data[:count]
-
-    def _read(self) -> None:
-        try:
-            read = self._socket.recv(65536)
-        except OSError:
-            read = b""
-        if not read:
-            _exit_with_group()
-        self._pending += read
-
-    def is_asked_to_leave(self, job: int) -> bool:
-        """Whether a message to leave waits, without taking it.
-
-        If the tuner is gone, end the worker.
-        """
-        wanted = json.dumps({"leave": job}).encode() + b"\n"
-        if wanted in self._pending:  # it came together with an answer
-            return True
-        try:
-            seen = self._socket.recv(65536, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
-        except OSError:
-            seen = b""
-        if not seen:
-            _exit_with_group()
-        return wanted in self._pending + seen
-
-
-class JobChannel:
-    """How the run of one job talks to the tuner; once the job has ended nothing is sent.
-
-    Args:
-        connection: the connection to the tuner.
-        job: the number of the job, which every message carries.
-    """
-
-    def __init__(self, connection: TunerConnection, job: int) -> None:
-        self._connection = connection
-        self._job = job
-        self.open = True
-
-    def report(self, resource: float, value: float, metrics: Mapping[str, float]) -> bool:
-        """Send a report, and wait until it is in the log."""
-        self._send("report", resource, value, metrics)
-        while True:
-            answer = self._connection.receive()
-            if isinstance(answer, bool):
-                return answer
-            if answer == {"leave": self._job}:
-                raise Unwound
-
-    def saved(self, resource: float, size: int) -> None:
-        """Send that a checkpoint was committed."""
-        self._send("saved", resource, size)
-
-    def notice(self, text: str) -> None:
-        """Send something a person should know."""
-        self._send("notice", text)
-
-    def _send(self, kind: str, *rest: Any) -> None:
-        if not self.open:
-            raise Unwound  # a thread that has outlived its job
-        self._connection.send(kind, self._job, *rest)
-
-
-class JobUnwinder:
-    """Turns a message to leave into :class:`Unwound` in the thread that trains.
-
-    Where signals can be sent (on this machine) one comes with the message, and the job is unwound
-    at once. Elsewhere a thread polls for the message. The signal is not SIGTERM: children that
-    training forks inherit handlers, and process pools end their children by SIGTERM.
-
-    Args:
-        connection: the connection to the tuner.
-    """
-
-    def __init__(self, connection: TunerConnection) -> None:
-        self._connection = connection
-        self._thread = threading.get_ident()
-        self._signals = threading.current_thread() is threading.main_thread()
-        self.job: int | None = None  # the job that can be unwound
-        self._meant: int | None = None  # the job that the watching thread has sent its signal for
-        self.install_handler()
-        threading.Thread(target=self._watch, name="rungwise-leave", daemon=True).start()
-
-    def install_handler(self) -> None:
-        """Handle the signal, even if training has installed a handler of its own since."""
-        if self._signals:
-            signal.signal(UNWIND, self._unwind)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-    def _unwind(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        meant, self._meant = self._meant, None
-        # Else the job it was meant for has left; the next one may have begun.
-        if self.job is not None and meant in (None, self.job):
-            self.job = None
-            raise Unwound
-
-    def _watch(self) -> None:
-        while True:
-            time.sleep(LEAVE_POLL)
-            job = self.job
-            if (
-                job is None
-                or self._connection.receiving
-                or not self._connection.is_asked_to_leave(job)
-            ):
-                continue
-            if self._signals:
-                self._meant = job
-                signal.pthread_kill(self._thread, UNWIND)
-            elif self.job == job:
-                self.job = None
-                raise_in_thread(self._thread, Unwound)
-
-
-def raise_in_thread(thread: int, kind: type[BaseException]) -> None:
-    """Raise an exception in another thread, as soon as that runs Python code.
-
-    Until then, Python 3.11 lets every thread that has a trace function (a debugger, coverage) spin
-    at its next call of a function; other versions do not.
-    """
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
 
 
 class ProcessState:
@@ -287,7 +87,7 @@ def main(address: str, token: str, number: int, function: bytes = b"") -> None:
         channel = JobChannel(connection, assignment.job)
         outcome = serve(train, assignment, channel, store, unwinder)
         channel.open = False
-        _flush()
+        flush_outputs()
         if isinstance(outcome, Crashed):
             parts = (outcome.reason, outcome.trace, outcome.fault)
             connection.send("failed", outcome.job, *parts)
@@ -311,7 +111,7 @@ def _prepare(connection: TunerConnection, function: bytes) -> tuple[Train, Check
         store = store_from_json(setup["store"])
     except BaseException as error:  # noqa: BLE001 - whatever the user's modules raise
         connection.send("unfit", describe(error), traceback.format_exc())
-        _exit_now()
+        exit_now()
     return train, store
 
 
@@ -408,33 +208,3 @@ def describe(error: BaseException) -> str:
     first = str(error).strip().partition("\n")[0]
     name = type(error).__name__
     return f"{name}: {first}" if first else name
-
-
-def _end_child(message: tuple[Any, ...]) -> None:
-    """End a process that training has forked, when it leaves the function; say if that failed."""
-    trace = message[3] if message[0] == "failed" else ""
-    if trace and sys.stderr is not None:
-        with suppress(OSError, ValueError):
-            sys.stderr.write(str(trace))
-    _flush()
-    os._exit(1 if trace else 0)
-
-
-def _exit_now() -> Any:
-    """End at once: no exit handler or thread of the user's may keep the process alive."""
-    _flush()
-    os._exit(0)
-
-
-def _exit_with_group() -> Any:
-    """The tuner is gone: end, and what training has started as well."""
-    if os.name == "posix" and os.getpgrp() == os.getpid():
-        _flush()
-        os.killpg(0, signal.SIGKILL)
-    _exit_now()
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # full, closed or None
-            stream.flush()

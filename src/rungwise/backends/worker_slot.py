@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from heapq import heappop, heappush
 
 from rungwise.backends.base import WorkerView
 from rungwise.backends.connection import CHUNK, Connection
@@ -79,3 +81,65 @@ class Worker:
             return WorkerView(self.number, where, ready=self.ready, node=self.handle.node)
         job, node = self.assignment, self.handle.node
         return WorkerView.busy(self.number, where, job, self.resource, since, node)
+
+
+class IdleWorkers:
+    """The workers that are ready and have no job; the first slot is given the next one."""
+
+    def __init__(self) -> None:
+        self._workers: dict[int, Worker] = {}  # by slot
+        self._order: list[int] = []  # a heap of slots that are idle, or were
+        self._free: int | None = None  # how many can be given a job; None: to be counted
+
+    def add(self, worker: Worker) -> None:
+        """A worker is ready, or its job has left."""
+        self._workers[worker.number] = worker
+        heappush(self._order, worker.number)
+        self._free = None
+
+    def remove(self, worker: Worker) -> None:
+        """A worker is gone."""
+        self._workers.pop(worker.number, None)
+        self._free = None
+
+    def count_free(self) -> int:
+        """How many can be given a job."""
+        if self._free is None:
+            self._free = sum(worker.free for worker in self._workers.values())
+        return self._free
+
+    def count_again(self) -> None:
+        """Whether they can be given jobs may have changed."""
+        self._free = None
+
+    def take(self) -> Worker:
+        """The first that can be given a job; it is not idle any more."""
+        while self._order:
+            found = self._workers.get(heappop(self._order))
+            if found is not None and found.free:
+                break
+        else:  # one that could not be given a job when it was its turn can be by now
+            found = next(worker for worker in self._workers.values() if worker.free)
+        self.remove(found)
+        return found
+
+
+def describe_late(late: Sequence[tuple[str, Worker]], limit: float) -> list[str]:
+    """What to say of workers that are not ready: a line for all that wait for the same.
+
+    Args:
+        late: what each waits for, and the worker.
+        limit: after how many seconds they count as late.
+    """
+    waiting: dict[str, list[Worker]] = {}
+    for stage, worker in late:
+        waiting.setdefault(stage, []).append(worker)
+    lines = []
+    for stage, workers in waiting.items():
+        numbers = ", ".join(str(worker.number) for worker in workers[:4])
+        more = f" and {len(workers) - 4} more" if len(workers) > 4 else ""
+        who = f"worker {numbers} ({workers[0].handle.where}) is"
+        if len(workers) > 1:
+            who = f"workers {numbers}{more} are"
+        lines.append(f"{who} not ready after {limit:g} s: {stage}")
+    return lines

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
 
@@ -32,7 +31,7 @@ from rungwise.backends.messages import (
     Reported,
     Saved,
 )
-from rungwise.backends.worker_slot import Worker
+from rungwise.backends.worker_slot import IdleWorkers, Worker, describe_late
 from rungwise.errors import WorkerStartError
 from rungwise.run import Assignment
 
@@ -87,10 +86,8 @@ class WorkerBackend:
         self._by_job: dict[int, Worker] = {}
         # By slot, so that no message costs a look at all workers.
         self._awaited: dict[int, Worker] = {}  # that have not connected
-        self._idle: dict[int, Worker] = {}  # that are ready and have no job
-        self._order: list[int] = []  # a heap of slots that are idle, or were
+        self._idle = IdleWorkers()
         self._leaving: dict[int, Worker] = {}  # with a deadline, the earliest first
-        self._free: int | None = None  # how many can be given a job; None: to be counted
         self._checked = 0.0
         self._selector = selectors.DefaultSelector()
         self._wake, self._woken = os.pipe()
@@ -113,13 +110,10 @@ class WorkerBackend:
         return self._now
 
     def idle(self) -> int:
-        if self._free is None:
-            self._free = sum(worker.free for worker in self._idle.values())
-        return self._free
+        return self._idle.count_free()
 
     def start(self, assignment: Assignment) -> None:
-        worker = self._find_free()
-        self._set_idle(worker, idle=False)
+        worker = self._idle.take()
         self._read_output(worker)
         worker.tail.clear()
         worker.assignment, worker.accepted = assignment, False
@@ -185,7 +179,7 @@ class WorkerBackend:
 
     def _accept(self) -> None:
         self._launcher.accept()
-        self._free = None  # it may have learnt that machines are leaving
+        self._idle.count_again()  # it may have learnt that machines are leaving
         for worker in list(self._awaited.values()):
             self._connect(worker)
 
@@ -207,8 +201,9 @@ class WorkerBackend:
             worker.close_output()
         self._workers.clear()
         self._due.clear()
-        for index in (self._by_job, self._awaited, self._idle, self._leaving):
+        for index in (self._by_job, self._awaited, self._leaving):
             index.clear()
+        self._idle = IdleWorkers()
         self._launcher.close()
         self._selector.close()
         os.close(self._wake)
@@ -277,7 +272,7 @@ class WorkerBackend:
             worker.ready = self._was_ready = True
             self._failed_starts = 0
             self._said.pop(worker.number, None)
-            self._set_idle(worker, idle=True)
+            self._idle.add(worker)
         elif kind == "unfit":
             self._handle_unfit(worker, *rest)
         elif job is None or rest[0] != job.job:
@@ -319,7 +314,7 @@ class WorkerBackend:
         asked, output = worker.deadline is not None, worker.tail.decode(errors="replace")
         worker.assignment = worker.deadline = None
         self._leaving.pop(worker.number, None)
-        self._set_idle(worker, idle=True)
+        self._idle.add(worker)
         del self._by_job[job.job]
         if reason is None:
             self._messages.append(Ended(job.job, output if asked else ""))
@@ -359,23 +354,7 @@ class WorkerBackend:
         self._workers.remove(worker)
         self._awaited.pop(worker.number, None)
         self._leaving.pop(worker.number, None)
-        self._set_idle(worker, idle=False)
-
-    def _set_idle(self, worker: Worker, *, idle: bool) -> None:
-        if idle:
-            self._idle[worker.number] = worker
-            heappush(self._order, worker.number)
-        else:
-            self._idle.pop(worker.number, None)
-        self._free = None
-
-    def _find_free(self) -> Worker:
-        """The first slot that can be given a job."""
-        while self._order:
-            worker = self._idle.get(heappop(self._order))
-            if worker is not None and worker.free:
-                return worker
-        return next(worker for worker in self._workers if worker.free)
+        self._idle.remove(worker)
 
     def _launch_due(self) -> None:
         """Fill the slots whose time has come."""
@@ -427,20 +406,13 @@ class WorkerBackend:
             worker.handle.kill()
 
     def _report_late_workers(self) -> None:
-        """Say once of each worker that it is late, in one line for all that wait for the same."""
-        late: dict[str, list[Worker]] = {}
+        late = []
         for worker in self._workers:
             waited = self._now - worker.launched
             if not worker.ready and not worker.late and waited > self._start_limit:
                 worker.late = True
-                late.setdefault(self._stage(worker), []).append(worker)
-        for stage, workers in late.items():
-            numbers = ", ".join(str(worker.number) for worker in workers[:4])
-            more = f" and {len(workers) - 4} more" if len(workers) > 4 else ""
-            who = f"worker {numbers} ({workers[0].handle.where}) is"
-            if len(workers) > 1:
-                who = f"workers {numbers}{more} are"
-            text = f"{who} not ready after {self._start_limit:g} s: {stage}"
+                late.append((self._stage(worker), worker))
+        for text in describe_late(late, self._start_limit):
             self._messages.append(Notice(None, text))
 
     def _stage(self, worker: Worker) -> str:
@@ -459,7 +431,7 @@ class WorkerBackend:
             surplus -= 1
         ready = [worker for worker in self._workers if worker.assignment is None]
         ready.sort(key=lambda worker: (worker.connection is None, worker.number))
-        for worker in ready[len(ready) - surplus :]:
+        for worker in ready[max(0, len(ready) - surplus) :]:
             self._unregister(worker)
             worker.handle.release()
             worker.handle.reap()

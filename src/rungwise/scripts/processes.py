@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rungwise.backends.worker import UNWIND
+from rungwise.backends.unwinding import UNWIND
 
 TERM_TIMEOUT = 2.0
 """Seconds between asking a script to end (SIGTERM) and killing it (SIGKILL). It is less than the
