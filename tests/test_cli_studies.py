@@ -337,6 +337,12 @@ def test_export_over_the_study_is_told_in_a_line(copy):
     assert rw.load(copy / "train.db").trials == 12
 
 
+@pytest.mark.parametrize("form", ["--csv", "--archive"])
+def test_export_into_a_folder_that_is_not_there_is_refused(copy, form):
+    refused = rungwise(copy, "export", "train.db", form, "-o", "no/such.file", expect=2)
+    assert "the folder no does not exist: create it first" in refused.stderr
+
+
 HOSTILE = r"""
 def train(config, run):
     print("\x1b[2Joutput\x07")

@@ -188,7 +188,8 @@ class LogInUseError(RungwiseError):
         self.holder = holder
         super().__init__(
             f"The study file {path} is being written by {holder}. Only one process may write to a "
-            f"study: wait for it to end, or open the file for reading."
+            f"study: wait for it to end, or stop it with `rungwise stop`. Looking at the study and "
+            f"adding configurations to it are possible meanwhile."
         )
 
 

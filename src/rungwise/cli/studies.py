@@ -186,6 +186,9 @@ def _check_output(study: Path, output: Path) -> None:
     target = output.resolve()
     if not own.isdisjoint((target, *target.parents)):
         raise InvalidArgumentError("--output", str(output), "it belongs to the study itself")
+    if not target.parent.is_dir():
+        rule = f"the folder {output.parent} does not exist: create it first"
+        raise InvalidArgumentError("--output", str(output), rule)
 
 
 def _beside(study: Path, suffix: str) -> Path:

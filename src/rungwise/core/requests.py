@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rungwise.core.events import ConfigurationsAdded, TrialStopped
-from rungwise.core.trials import MEANING, State
+from rungwise.core.trials import State
 from rungwise.errors import SpaceError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _find_illegal_stop(engine: Engine, event: TrialStopped) -> str | None:
         return f"there is no trial {number}; so far there are {len(engine.trials)}, from 0"
     trial = engine.trials[number]
     if trial.state in DONE:
-        return f"trial {number} is {trial.state.value} already: {MEANING[trial.state]}"
+        return f"trial {number} is {trial.state.value} already, and no job of it will be started"
     if number in engine.leaving_on_request:
         return f"trial {number} is being stopped already"
     return None
