@@ -23,6 +23,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
+from rungwise.display import render
 from rungwise.display.json_lines import EventDisplay
 from rungwise.display.lines import LineDisplay
 from rungwise.display.live import LiveDisplay, Screen
@@ -45,7 +46,9 @@ def test_the_view_fits_any_terminal(width, height):
     assert lines[0].endswith("1:00")
 
 
-def test_a_high_terminal_lists_the_leaders_and_a_low_one_does_not():
+@pytest.mark.parametrize("config", ["x=1", "x" * 500])
+def test_a_high_terminal_lists_the_leaders_and_a_low_one_does_not(config, monkeypatch):
+    monkeypatch.setattr(render, "format_config", lambda _: config)
     snapshot = fraction(log_of(rw.PASHA(max_resource=81)), 0.5)
     board = snapshot.view.leaderboard(10)
     high = drawn(snapshot, width=120, height=50)

@@ -285,21 +285,23 @@ def _leaders(scene: Scene, width: int, room: int) -> Table | None:
     rows = [row for row in board if row.value is not None]
     if len(rows) < 2:
         return None
-    grid = _labelled()
-    for _ in range(4):
-        grid.add_column(justify="right", no_wrap=True)
-    grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-    for row in rows:
-        grid.add_row(
-            "" if row.rank > 1 else "leaders",
-            Text(f"{row.rank}.", style=LABEL),
-            Text(format_value(row.value), style=GOOD if row.rank == 1 else ""),
-            "" if row.resource is None else f"at {format_resource(row.resource)}",
+    cells = [
+        [
+            f"{row.rank}.",
+            format_value(row.value),
+            "at –" if row.resource is None else f"at {format_resource(row.resource)}",
             f"trial {row.trial}",
             row.state,
-            Text(format_config(row.config), style=LABEL),
-        )
+        ]
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    grid = _labelled()
+    grid.add_column(no_wrap=True, overflow="ellipsis", max_width=max(1, width - 9))
+    for row, parts in zip(rows, cells, strict=True):
+        facts = "   ".join(part.rjust(size) for part, size in zip(parts, widths, strict=True))
+        line = Text.assemble(facts, (f"   {format_config(row.config)}", LABEL))
+        grid.add_row("leaders" if row.rank == 1 else "", line)
     return grid
 
 
