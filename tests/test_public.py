@@ -22,7 +22,7 @@ PUBLIC = [
     "FixedResource",
     "Float",
     "FunctionChangedWarning",
-    "HedgedHalving",
+    "AdaptiveHalving",
     "Hyperband",
     "IllegalEventError",
     "Int",

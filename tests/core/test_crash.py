@@ -18,9 +18,9 @@ from core.stories import curves, drive, recorded, rungs_of, snapshot
 from rungwise import (
     ASHA,
     PASHA,
+    AdaptiveHalving,
     AsyncHyperband,
     FixedResource,
-    HedgedHalving,
     Hyperband,
     SuccessiveHalving,
 )
@@ -42,7 +42,7 @@ RECIPES = {
     "successive halving": SuccessiveHalving(max_resource=9, eta=2),
     "hyperband": Hyperband(max_resource=9, eta=3),
     "async hyperband": AsyncHyperband(max_resource=9, eta=3),
-    "hedged halving": HedgedHalving(max_resource=9, size=6),
+    "adaptive halving": AdaptiveHalving(max_resource=9, size=6),
     "fixed": FixedResource(3),
 }
 OVER = {State.PAUSED, State.STOPPED}

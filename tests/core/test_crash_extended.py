@@ -12,8 +12,8 @@ from core.test_crash import outcome
 from rungwise import (
     ASHA,
     PASHA,
+    AdaptiveHalving,
     AsyncHyperband,
-    HedgedHalving,
     Hyperband,
     RandomSearch,
     Rush,
@@ -38,7 +38,7 @@ RECIPES = {
     "asha without pauses": ASHA(max_resource=MAXIMUM, eta=2, variant="stopping"),
     "asha": ASHA(max_resource=MAXIMUM, eta=2, promote="quantile"),
     "successive halving": SuccessiveHalving(max_resource=MAXIMUM, eta=2),
-    "hedged halving": HedgedHalving(max_resource=MAXIMUM, eta=2),
+    "adaptive halving": AdaptiveHalving(max_resource=MAXIMUM, eta=2),
     "hyperband": Hyperband(max_resource=MAXIMUM, eta=2),
     "async hyperband": AsyncHyperband(max_resource=MAXIMUM, eta=2),
     "random": RandomSearch(MAXIMUM),

@@ -11,7 +11,15 @@ from core.stories import Story, curves, drive, recorded, snapshot, study_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rungwise import ASHA, PASHA, AsyncHyperband, HedgedHalving, Hyperband, Space, SuccessiveHalving
+from rungwise import (
+    ASHA,
+    PASHA,
+    AdaptiveHalving,
+    AsyncHyperband,
+    Hyperband,
+    Space,
+    SuccessiveHalving,
+)
 from rungwise.core.decisions import Continue, Done, Noted, Pause, StartJob, Stop, Wait
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobLost, JobRequested
@@ -30,7 +38,7 @@ RECIPES = {
     "successive halving": SuccessiveHalving(max_resource=9),
     "hyperband": Hyperband(max_resource=9),
     "async hyperband": AsyncHyperband(max_resource=9),
-    "hedged halving": HedgedHalving(max_resource=9),
+    "adaptive halving": AdaptiveHalving(max_resource=9),
 }
 
 

@@ -22,7 +22,7 @@ RECIPES = [
     rw.SuccessiveHalving(max_resource=27),
     rw.Hyperband(max_resource=27),
     rw.AsyncHyperband(max_resource=27),
-    rw.HedgedHalving(max_resource=27),
+    rw.AdaptiveHalving(max_resource=27),
     rw.FixedResource(3),
     rw.RandomSearch(max_resource=27),
 ]

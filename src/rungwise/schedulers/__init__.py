@@ -1,7 +1,7 @@
 """Schedulers: which trial is trained next, and how far."""
 
+from rungwise.schedulers.adaptive import AdaptiveHalving
 from rungwise.schedulers.baselines import FixedResource, RandomSearch
-from rungwise.schedulers.hedged import HedgedHalving
 from rungwise.schedulers.presets import (
     ASHA,
     PASHA,
@@ -14,9 +14,9 @@ from rungwise.schedulers.rush import Rush
 __all__ = [
     "ASHA",
     "PASHA",
+    "AdaptiveHalving",
     "AsyncHyperband",
     "FixedResource",
-    "HedgedHalving",
     "Hyperband",
     "RandomSearch",
     "Rush",

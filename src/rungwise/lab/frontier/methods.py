@@ -16,9 +16,9 @@ from rungwise.rankings import Leader, Noise, Ranking, RungNoise, SoftSigma
 from rungwise.schedulers import (
     ASHA,
     PASHA,
+    AdaptiveHalving,
     AsyncHyperband,
     FixedResource,
-    HedgedHalving,
     Hyperband,
     SuccessiveHalving,
 )
@@ -93,7 +93,7 @@ _METHODS = (
     ),
     Method("pasha-rung-noise", "PASHA, rung noise", lambda most: _make_pasha(most, RungNoise())),
     Method("halving", "Synchronous halving", lambda most: SuccessiveHalving(max_resource=most)),
-    Method("hedged", "Hedged halving", lambda most: HedgedHalving(max_resource=most)),
+    Method("adaptive", "Adaptive halving", lambda most: AdaptiveHalving(max_resource=most)),
     Method("hyperband", "Hyperband", lambda most: Hyperband(max_resource=most)),
     Method("async-hyperband", "ASHA's Hyperband", lambda most: AsyncHyperband(max_resource=most)),
     Method(

@@ -162,10 +162,10 @@ def _explain(frontier: Frontier) -> Iterator[str]:
         "- Top winner: the choice is the best of those that were trained furthest, by its value "
         "there, instead of the best value at any resource."
     )
-    if "hedged" in settings.methods:
+    if "adaptive" in settings.methods:
         yield (
-            "- The cuts of hedged halving were chosen on the tables of the package, LCBench and 7 "
-            "other groups of curves: on these its figures are better than on unseen ones."
+            "- The rule of adaptive halving was chosen on the tables of the package, LCBench and 7 "
+            "other groups of curves, on other samples of them: on unseen curves expect less."
         )
     yield (
         "- Groups count the same, and so do the tables in a group; times less is the geometric "

@@ -1,12 +1,12 @@
-"""Hedged halving: successive halving that does not rely on the first rungs alone.
+"""Adaptive halving: successive halving that promotes more where a lower rung cannot be trusted.
 
-Law of this file: rungs are complete before anything is promoted, and every trial in the
-competition of a rung is ranked by its loss at that rung's level.
+Law of this file: rungs are complete before anything is promoted, and every trial in a rung is
+ranked by its loss at that rung's level.
 
-Where early rankings mislead (warm-up, learning-rate drops, deep networks), the best configuration
-is lost at the first cut. So a few configurations, the first ones drawn, skip the cuts of the lower
-rungs: they are trained to a rung half way up, and there they join those that were promoted. If the
-early ranking can be trusted, the promoted ones win; if not, the others do.
+The best one in η of a rung are promoted. When they are back, their order at the new level is
+compared with their order at the rung below. Unless more pairs of them kept their order than changed
+it, the lower rung was no guide, and what was left behind there may be better: so its best half is
+promoted, not only one in η. Fewer than 5 trials are no evidence; then half are promoted at once.
 """
 
 from __future__ import annotations
@@ -22,24 +22,28 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.scheduler import Draw, Extension, Move, Promote, Scheduler
 from rungwise.core.trials import State, Trial
 from rungwise.schedulers.base import ToTheMaximum
+from rungwise.schedulers.order_kept import keeps_order
 from rungwise.schedulers.presets import OnLadder
 from rungwise.schedulers.trial_losses import find_loss
 from rungwise.validation import set_frozen, whole
 
-LOWER_CUT, MEETING_CUT, UPPER_CUT = 4, 3, 2
-"""One in 4 of a rung is promoted until the others join, one in 3 of the rung where they meet, and
-one in 2 of each rung above it (``rungwise reproduce frontier`` says what this is worth)."""
+EVIDENCE = 5
+"""An order of fewer trials than this is no evidence that a rung can be trusted."""
+
+WIDE_CUT = 2
+"""One in 2 of a rung is promoted where it cannot be trusted."""
 
 BATCH = 64
 """Up to this number, all trials of a study are drawn; as many compete if it has no number."""
 
 
 @dataclass(frozen=True, slots=True)
-class HedgedHalving(OnLadder):
-    """Successive halving in which some configurations skip the cuts of the lower rungs.
+class AdaptiveHalving(OnLadder):
+    """Successive halving that promotes more trials of a rung whose ranking misled.
 
-    A rung must be complete before its best are promoted. Each cut keeps a given part of a rung,
-    rounded up, so that at least one trial reaches the maximum.
+    A rung must be complete before its best are promoted: one in η, rounded up. Unless more pairs of
+    them keep their order at the next level than change it, and if they are fewer than 5, the best
+    half of the rung is promoted.
 
     Of a study with more than 64 trials only half are drawn, and at least 64: for the same training,
     fewer configurations that are compared better end better. Give ``size`` to draw all.
@@ -47,16 +51,18 @@ class HedgedHalving(OnLadder):
     Args:
         min_resource: r, the training of the first rung.
         max_resource: R, the training of the last.
-        eta: η, the distance between rungs.
+        eta: η, the distance between rungs, and the cut where a rung can be trusted.
         size: how many configurations compete; more trials compete after them. By default one
             competition for the whole study, or of 64 after 64 if it has no number of trials.
 
     Example:
-        >>> HedgedHalving(max_resource=200).meeting
-        9
+        >>> import rungwise as rw
+        >>> table = rw.power_laws(rows=64, resources=81, seed=1)
+        >>> rw.simulate(table, AdaptiveHalving(), trials=64).max_resource
+        81
     """
 
-    words: ClassVar[tuple[str, ...]] = ("hedged",)
+    words: ClassVar[tuple[str, ...]] = ("adaptive",)
 
     size: int | None = None
 
@@ -65,34 +71,14 @@ class HedgedHalving(OnLadder):
         if self.size is not None:
             set_frozen(self, size=whole("size", self.size, at_least=1))
 
-    @property
-    def meeting(self) -> int:
-        """The level where the trials that skip the lower cuts join the others."""
-        ladder = self.ending_ladder()
-        return ladder.levels[find_meeting(ladder)]
-
     def build(self, *, trials: int | None) -> Scheduler:
         """A fresh scheduler for one study."""
-        ladder = self.ending_ladder()
-        return Batches(ladder, size=self.size, trials=trials)
+        return Batches(self.ending_ladder(), size=self.size, trials=trials)
 
 
 def count_drawn(trials: int) -> int:
     """How many of a study's trials are drawn: half of them, and at least 64 if there are."""
     return max(min(trials, BATCH), trials // 2)
-
-
-def find_meeting(ladder: Ladder) -> int:
-    """The rung half way up in ratio: the highest whose level² is at most 2·r·R, below the last."""
-    bound = 2 * ladder.levels[0] * ladder.max_resource
-    return max(k for k in range(max(1, ladder.top)) if k == 0 or ladder.levels[k] ** 2 <= bound)
-
-
-def count_skipping(size: int, ladder: Ladder, meeting: int) -> int:
-    """How many trials skip the lower cuts: together they cost as much as the first rung."""
-    if meeting == 0:
-        return 0
-    return max(1, round(size * ladder.levels[0] / ladder.levels[meeting]))
 
 
 class Batch:
@@ -107,35 +93,31 @@ class Batch:
     def __init__(self, ladder: Ladder, *, size: int, number: int) -> None:
         self._levels = ladder.levels
         self._top = ladder.top
+        self._eta = ladder.eta
         self._size = size
         self._number = number
-        self.meeting = find_meeting(ladder)
-        self._skipping = count_skipping(size, ladder, self.meeting)
         self._trials: dict[int, Trial] = {}
-        self._skipped: list[int] = []  # the trials that skip the lower cuts
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
         self._away: set[int] = set()  # sent, and not back yet
         self._dead: set[int] = set()  # failed, or ended before the level of their job
+        self._below: list[int] = []  # who may be promoted from there, the best first
+        self._half = 0  # how many of them are promoted if the rung below cannot be trusted
         self._competing: list[int] = []  # in the current rung
+        self._decided = True  # whether it is clear how many of the rung below are promoted
         self._closed = False  # no further trial is drawn
         self.rung = 0
         self.counts = [0] * len(self._levels)  # how many competed in each rung
+        self.widened: list[int] = []  # the levels whose rung was no guide
 
     @property
     def is_over(self) -> bool:
         """Whether it will have no further job."""
         return self._closed and not self._queue and not self._away
 
-    @property
-    def skipped(self) -> int:
-        """How many trials skipped the lower cuts."""
-        return len(self._skipped)
-
     def next_move(self, *, may_draw: bool) -> Move | None:
         if not self._closed:
             if may_draw and len(self._trials) < self._size:
-                skips = len(self._trials) < self._skipping
-                return Draw(self._levels[self.meeting if skips else 0], self._number)
+                return Draw(self._levels[0], self._number)
             self._close()
         if not self._queue:
             return None
@@ -144,8 +126,6 @@ class Batch:
         return Promote(trial, self._levels[self.rung])
 
     def started(self, trial: Trial) -> None:
-        if len(self._trials) < self._skipping:
-            self._skipped.append(trial.id)
         self._trials[trial.id] = trial
         self._away.add(trial.id)
         if len(self._trials) == self._size:
@@ -159,7 +139,7 @@ class Batch:
         self._advance()
 
     def raise_to(self, ladder: Ladder) -> None:
-        """Go on up a longer ladder; the trials meet where they have met."""
+        """Go on up a longer ladder."""
         self.counts += [0] * (ladder.top - self._top)
         self._levels, self._top = ladder.levels, ladder.top
         self._advance()
@@ -171,38 +151,49 @@ class Batch:
         self._advance()
 
     def _advance(self) -> None:
-        """When all that were sent are back, the best of the rung go to the next one."""
-        while self._closed and not self._away and not self._queue and self.rung < self._top:
-            promoted = self._find_best()
-            if self.rung + 1 == self.meeting:
-                already = set(promoted)
-                promoted += [one for one in self._skipped if one not in already]
-            if not promoted:
+        """When all that were sent are back: more of the rung below, or the best to the next."""
+        while self._closed and not self._away and not self._queue:
+            if not self._decided:
+                self._decide()
+            elif self.rung == self._top or not self._rise():
                 return
-            self.rung += 1
-            self._competing = promoted
-            self.counts[self.rung] = len(promoted)
-            level = self._levels[self.rung]
-            # A report may be beyond the level already, and so are trials that skipped cuts.
-            alive = (self._trials[one] for one in promoted if one not in self._dead)
-            self._queue.extend(one.id for one in alive if one.resource < level)
 
-    def _find_best(self) -> list[int]:
-        """The part of the current rung that is promoted, the best first."""
+    def _rise(self) -> bool:
+        """Promote the best of the current rung; False if there is none to promote."""
         level = self._levels[self.rung]
         keys = sorted((self._find_loss(one, level), one) for one in self._competing)
-        keep = -(-len(keys) // self._cut)  # rounded up
-        return [one for loss, one in keys[:keep] if loss < math.inf]
+        self._below = [one for loss, one in keys if loss < math.inf]
+        if not self._below:
+            return False
+        self._half = -(-len(keys) // WIDE_CUT)  # rounded up
+        few = min(-(-len(keys) // self._eta), len(self._below))
+        self._competing = []
+        self._decided = few < EVIDENCE  # half at once: those few would be no evidence
+        self.rung += 1
+        self._promote(self._half if self._decided else few)
+        return True
+
+    def _decide(self) -> None:
+        """Those promoted are back: is the rung below to be trusted?"""
+        self._decided = True
+        low, high = self._levels[self.rung - 1], self._levels[self.rung]
+        trials = [self._trials[one] for one in self._competing]
+        if not keeps_order([(find_loss(one, low), find_loss(one, high)) for one in trials]):
+            self.widened.append(low)
+            self._promote(self._half)
+
+    def _promote(self, number: int) -> None:
+        """Up to this number of the rung below belong to the current rung."""
+        more = self._below[len(self._competing) : number]
+        self._competing += more
+        self.counts[self.rung] = len(self._competing)
+        level = self._levels[self.rung]
+        # A report may be beyond the level already.
+        alive = (self._trials[one] for one in more if one not in self._dead)
+        self._queue.extend(one.id for one in alive if one.resource < level)
 
     def _find_loss(self, trial: int, level: int) -> float:
         return math.inf if trial in self._dead else find_loss(self._trials[trial], level)
-
-    @property
-    def _cut(self) -> int:
-        """One in how many of the current rung is promoted."""
-        if self.rung < self.meeting:
-            return LOWER_CUT
-        return MEETING_CUT if self.rung == self.meeting else UPPER_CUT
 
 
 class Batches(ToTheMaximum):
@@ -281,7 +272,8 @@ class Batches(ToTheMaximum):
         last = self._all[-1] if self._all else None
         if last is None:
             return "no configuration was drawn"
-        text = f"the best of each full rung were promoted{self._hedge()}{_count(self.levels, last)}"
+        text = f"the best one in {self.ladder.eta} of each full rung were promoted"
+        text += f"{self._describe_widened()}{_count(self.levels, last)}"
         if self._size is not None or self._asked is None or count_drawn(self._asked) == self._asked:
             return text
         return (
@@ -289,16 +281,13 @@ class Batches(ToTheMaximum):
             f"are compared better end better for the same training; {text}"
         )
 
-    def _hedge(self) -> str:
-        skipped = sum(batch.skipped for batch in self._all)
-        if not skipped:
-            return ""
-        were = "configuration was" if skipped == 1 else "configurations were"
-        level = self.levels[self._all[-1].meeting]
-        return (
-            f", and {skipped} {were} trained to {level} whatever the earlier results, in case "
-            "early rankings mislead"
-        )
+    def _describe_widened(self) -> str:
+        widened = sorted({level for batch in self._all for level in batch.widened})
+        rare = f"half where fewer than {EVIDENCE} were compared"
+        if not widened:
+            return f", and {rare}"
+        levels = " and ".join(map(str, widened))
+        return f", half of the rung at {levels}, whose order did not last, and {rare}"
 
 
 def _count(levels: Iterable[int], batch: Batch) -> str:
