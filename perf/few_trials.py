@@ -65,6 +65,7 @@ SCHEDULERS: dict[str, Any] = {
     "asha": lambda resources: rw.ASHA(max_resource=resources),
     "asha4": lambda resources: rw.ASHA(max_resource=resources, eta=4),
     "pasha": lambda resources: rw.PASHA(max_resource=resources),
+    "adaptive": lambda resources: rw.AdaptiveHalving(max_resource=resources),
 }
 SEARCHERS: dict[str, Any] = {
     "random": lambda _: None,
