@@ -26,8 +26,8 @@ from rungwise.searchers import AmongRows
 from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space
 from rungwise.storage.base import EventLog
-from rungwise.validation import Goal, must_be, whole
-from rungwise.views import BestTrial, StudyResult, StudyView
+from rungwise.validation import Goal, must_be, one_of, whole
+from rungwise.views import BestTrial, StudyResult, StudyView, Winner
 from rungwise.views.ended import EndedStudy
 
 
@@ -37,7 +37,7 @@ class Best(BestTrial):
 
     Attributes:
         config: what was drawn: ``{"row": …}``, or what a searcher proposed.
-        value: its best value, as the table has it; NaN where nothing was trained.
+        value: the value that it won by, as the table has it; NaN where nothing was trained.
         row: its row of the table.
     """
 
@@ -110,6 +110,7 @@ def simulate(
     seed: int = 0,
     finish: Finish = "drain",
     stall: int | None = None,
+    winner: Winner | None = None,
     log: EventLog | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SimulationResult:
@@ -133,6 +134,8 @@ def simulate(
         finish: ``"drain"``: end when nothing more can be promoted; ``"paper"``: end as soon as
             the last configuration has started, as in the paper's experiments.
         stall: draw no further row once this number in a row have not improved on the best.
+        winner: which row wins: ``"top"``, the best of those at the highest rung, or ``"best"``, the
+            best value at any resource; by default what suits the scheduler.
         log: stores every event and decision, if given.
         on_progress: called with (trials drawn, trials in total) after every report.
 
@@ -148,6 +151,8 @@ def simulate(
     proposer = SEARCHERS.resolve("searcher", searcher)
     whole("workers", workers, at_least=1)
     whole("seed", seed, at_least=0)
+    if winner is not None:
+        one_of("winner", winner, ("top", "best"))
     recipe = _within(recipe, table)
     engine, rows, number = _make_engine(table, recipe, trials, proposer, (seed, finish, stall))
     if log is not None:
@@ -161,7 +166,7 @@ def simulate(
             notify(len(engine.trials), number)
 
     Driver(engine, simulator, log=log, on_fact=on_fact).run()
-    return make_result(engine, rows, seconds=simulator.now)
+    return make_result(engine, rows, seconds=simulator.now, winner=winner)
 
 
 def _make_engine(
@@ -188,13 +193,16 @@ def _make_engine(
     return engine, among.rows, number
 
 
-def make_result(engine: Engine, rows: Sequence[int], *, seconds: float) -> SimulationResult:
+def make_result(
+    engine: Engine, rows: Sequence[int], *, seconds: float, winner: Winner | None = None
+) -> SimulationResult:
     """What an engine that has simulated rows came to."""
     ended = EndedStudy.record(engine)
-    best = None
-    if engine.best is not None and engine.best_value is not None:
-        trial, at = engine.best, int(engine.best_resource)
-        best = Best(trial.id, dict(trial.config), engine.best_value, at, row=rows[trial.id])
+    view = StudyView(ended, winner=winner)
+    found, best = view.best, None
+    if found is not None:
+        at, row = int(found.resource), rows[found.trial]
+        best = Best(found.trial, found.config, found.value, at, row=row)
     return SimulationResult(
         best=best,
         seconds=seconds,
@@ -204,10 +212,10 @@ def make_result(engine: Engine, rows: Sequence[int], *, seconds: float) -> Simul
         jobs=[(rows[job.trial], int(job.start), int(job.until)) for job in engine.jobs],
         ceilings=[(reports, int(level)) for reports, level in engine.scheduler.ceilings],
         epsilons=list(engine.scheduler.epsilons),
-        why=ended.why(),
+        why=view.why,
         rows=list(rows[: len(engine.trials)]),
         leads=[(int(spent), rows[trial]) for spent, trial in engine.leads],
-        view=StudyView(ended),
+        view=view,
     )
 
 

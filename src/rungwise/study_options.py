@@ -71,15 +71,15 @@ class SearchOptions:
     max_resource: int | None = option(
         None,
         text="the most training for one configuration, in the unit that run.report counts (epochs, "
-        "steps, rounds). Without it PASHA's ceiling alone decides, and a warning is given when it "
-        "reaches the safety net.",
+        "steps, rounds). Without it PASHA decides how much is enough, and a warning is given when "
+        "its ceiling reaches the safety net.",
         check=make_count_check(1),
         kind=int,
     )
     scheduler: Any = option(
         None,
         text="which trial is trained next and how far: a scheduler such as rungwise.ASHA(), or its "
-        "name; PASHA with the paper's settings by default.",
+        "name. By default adaptive halving if max_resource is given, else PASHA.",
         check=check_scheduler,
         family="scheduler",
     )
@@ -289,6 +289,14 @@ class RunOptions:
         "when the study is resumed from it.",
         check=check_time,
         kind=float,
+    )
+    winner: Literal["top", "best"] | None = option(
+        None,
+        text='which trial wins: "top" (the best of those at the highest rung) or "best" (the best '
+        'value at any resource); by default what suits the scheduler: "top" for adaptive halving, '
+        '"best" for all others.',
+        check=make_word_check("top", "best"),
+        words=("top", "best"),
     )
     keep: int | Literal["all"] = option(
         3,

@@ -224,10 +224,11 @@ def asked(**changes):
     return build_study(SPACE, **arguments)
 
 
-def test_the_defaults_are_those_of_the_paper():
+def test_the_default_scheduler_follows_from_whether_the_maximum_is_known():
     study, open_ended = asked(max_resource=200)
-    assert study.scheduler == rw.PASHA(max_resource=200, eta=3, ranking=rw.rankings.Noise(90))
+    assert study.scheduler == rw.AdaptiveHalving(max_resource=200, eta=3)
     assert study.scheduler == rw.default_scheduler(max_resource=200)
+    assert rw.default_scheduler() == rw.PASHA(eta=3, ranking=rw.rankings.Noise(90))
     assert (study.limits.trials, study.limits.finish, study.goal) == (256, "drain", "max")
     assert isinstance(study.searcher, rw.searchers.RandomSearcher)
     assert not open_ended

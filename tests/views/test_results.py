@@ -11,6 +11,7 @@ from rungwise.views import StudyResult
 
 ROWS = [[2 - number / 9 + 1 / epoch for epoch in range(1, 10)] for number in range(9)]
 COMMON = {
+    "winner",
     "metric", "goal", "ended", "best", "why", "trials", "reports", "resource_spent",
     "max_resource", "seconds", "ceilings", "epsilons", "leaderboard",
     "extensions",

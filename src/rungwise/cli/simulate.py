@@ -18,7 +18,7 @@ from rungwise.options import list_options
 from rungwise.simulation import SimulationResult
 from rungwise.simulation import simulate as run
 from rungwise.specification import choices
-from rungwise.study_options import LadderOptions, SearchOptions, StopOptions
+from rungwise.study_options import LadderOptions, RunOptions, SearchOptions, StopOptions
 
 File = Annotated[Path, typer.Argument(help="An .npz file with one row per configuration.")]
 Trials = Annotated[
@@ -38,14 +38,15 @@ Columns = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-_OPTIONS = {each.name: each for each in list_options(SearchOptions, LadderOptions, StopOptions)}
+_GROUPS = (SearchOptions, LadderOptions, StopOptions, RunOptions)
+_OPTIONS = {each.name: each for each in list_options(*_GROUPS)}
 _MAXIMUM = replace(
     _OPTIONS["max_resource"], text="training of the last rung (R); the table's end by default."
 )
 _OF_SCHEDULER = (_OPTIONS["scheduler"], _MAXIMUM, *list_options(LadderOptions))
 
 
-@with_options((*_OF_SCHEDULER, _OPTIONS["finish"]))
+@with_options((*_OF_SCHEDULER, _OPTIONS["finish"], _OPTIONS["winner"]))
 def simulate(
     file: File,
     given: dict[str, Any],
@@ -66,7 +67,7 @@ def simulate(
     # Words are checked where they are used; their types are those of the library.
     wanted: Any = goal
     table = Table.load(file, key=key, index=index, columns=_slice(columns), goal=wanted)
-    finish = given.pop("finish", "drain")
+    finish, winner = given.pop("finish", "drain"), given.pop("winner", None)
     scheduler = given.pop("scheduler", "pasha")
     recipe = choices.build_scheduler(scheduler, **given)
     with progress("simulating") as advance:
@@ -77,6 +78,7 @@ def simulate(
             workers=workers,
             seed=seed,
             finish=finish,
+            winner=winner,
             on_progress=advance,
         )
     if as_json:

@@ -63,6 +63,7 @@ class AdaptiveHalving(OnLadder):
     """
 
     words: ClassVar[tuple[str, ...]] = ("adaptive",)
+    winner: ClassVar[str] = "top"  # the best reach the highest rung, where they are compared
 
     size: int | None = None
 

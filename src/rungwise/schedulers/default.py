@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import fields
+
 from rungwise.core.scheduler import Recipe
+from rungwise.schedulers.adaptive import AdaptiveHalving
 from rungwise.schedulers.presets import PASHA
 
 
 def default_scheduler(max_resource: int | None = None) -> Recipe:
-    """What :func:`rungwise.tune` uses if no scheduler is given: PASHA, as in the paper.
+    """What :func:`rungwise.tune` uses if no scheduler is given.
+
+    With a maximum it is :class:`rungwise.AdaptiveHalving`; without one :class:`rungwise.PASHA`,
+    which decides by itself how much training is enough.
 
     Args:
         max_resource: the most training for one configuration; None if it is not known.
@@ -16,4 +23,15 @@ def default_scheduler(max_resource: int | None = None) -> Recipe:
         >>> default_scheduler(max_resource=200).max_resource
         200
     """
-    return PASHA(max_resource=max_resource)
+    if max_resource is None:
+        return PASHA()
+    return AdaptiveHalving(max_resource=max_resource)
+
+
+def default_kind(options: Collection[str]) -> type[PASHA | AdaptiveHalving]:
+    """The class of the default scheduler where some of its options are written, by name.
+
+    Options that only PASHA has (``ranking``, ``promote``, …) choose PASHA.
+    """
+    known = {field.name for field in fields(AdaptiveHalving)}
+    return AdaptiveHalving if "max_resource" in options and known.issuperset(options) else PASHA

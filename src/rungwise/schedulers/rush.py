@@ -55,6 +55,11 @@ class Rush:
         return self.scheduler.max_resource
 
     @property
+    def winner(self) -> str:
+        """Which trial wins by default: as in the scheduler under the bar."""
+        return str(getattr(self.scheduler, "winner", "best"))
+
+    @property
     def min_resource(self) -> int:
         """Where the scheduler's ladder begins; 1 if it has none."""
         return int(getattr(self.scheduler, "min_resource", 1))

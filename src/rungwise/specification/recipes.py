@@ -28,6 +28,7 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
 from rungwise.rankings import Ranking
 from rungwise.registry import BACKENDS, CALLBACKS, RANKINGS, SCHEDULERS, SEARCHERS, Family
+from rungwise.schedulers.default import default_kind
 from rungwise.specification.document import Document
 from rungwise.specification.spaces import known_key
 from rungwise.study_options import LadderOptions
@@ -40,16 +41,18 @@ OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
 OF_RECIPE = ("scheduler", *OF_SCHEDULER)
 """The keys of a study that choose its scheduler."""
 
+_OF_DEFAULT = (*OF_SCHEDULER, "max_resource")
+
 
 def read_scheduler(document: Document) -> Recipe:
     """The scheduler of a study: its own key, and the keys beside it that belong to it."""
-    kind: Any = SCHEDULERS.find(SCHEDULERS.default)
+    kind: Any = default_kind([key for key in _OF_DEFAULT if key in document.data])
     place, options = document, dict[str, Document]()
     if "scheduler" in document.data:
         place = document["scheduler"]
         kind, options = _typed(place, SCHEDULERS)
     known = tuple(kind.__dataclass_fields__)
-    for key in (*OF_SCHEDULER, "max_resource"):
+    for key in _OF_DEFAULT:
         if key not in document.data:
             continue
         if key in options:

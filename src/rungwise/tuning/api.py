@@ -95,6 +95,7 @@ def tune(
     checkpoints: str | os.PathLike[str] | None = None,
     mirror: str | os.PathLike[str] | None = None,
     mirror_every: float = 60.0,
+    winner: Literal["top", "best"] | None = None,
     keep: int | Literal["all"] = 3,
     keep_best: bool = False,
     durability: Durability = "normal",
@@ -117,8 +118,8 @@ def tune(
         goal: whether the metric is minimised ("min") or maximised ("max"). Inferred from the name
             of a well-known metric such as accuracy or val_loss; of any other it must be given.
         max_resource: the most training for one configuration, in the unit that run.report counts
-            (epochs, steps, rounds). Without it PASHA's ceiling alone decides, and a warning is
-            given when it reaches the safety net.
+            (epochs, steps, rounds). Without it PASHA decides how much is enough, and a warning is
+            given when its ceiling reaches the safety net.
         trials: maximum number of configurations; 256 if nothing else ends the study.
         backend: where trials are trained: a backend such as rungwise.Local(workers=4), or its name;
             worker processes on this machine by default. For these, workers, gpus_per_worker and
@@ -130,7 +131,7 @@ def tune(
         study: file that keeps the study. Without one, Python keeps the study as long as its result;
             the command line takes NAME.db in the current folder.
         scheduler: which trial is trained next and how far: a scheduler such as rungwise.ASHA(), or
-            its name; PASHA with the paper's settings by default.
+            its name. By default adaptive halving if max_resource is given, else PASHA.
         min_resource: training of the first rung (r).
         eta: reduction factor (η): one trial in η is trained beyond a rung.
         searcher: what proposes configurations: a searcher such as rungwise.searchers.GP(), or its
@@ -161,6 +162,9 @@ def tune(
             resumed on another machine; none by default.
         mirror_every: seconds between two copies; what is reported after the last one is trained
             again when the study is resumed from it.
+        winner: which trial wins: "top" (the best of those at the highest rung) or "best" (the best
+            value at any resource); by default what suits the scheduler: "top" for adaptive halving,
+            "best" for all others.
         keep: number of best trials that keep their checkpoints after the study, or "all".
         keep_best: whether every trial keeps the checkpoint of its best report too, besides its last
             one.
@@ -189,7 +193,10 @@ def tune(
         space,
         goal=search.goal,
         scheduler=give_ladder(
-            search.scheduler, scheduler, {"min_resource": min_resource, "eta": eta}
+            search.scheduler,
+            scheduler,
+            {"min_resource": min_resource, "eta": eta},
+            search.max_resource,
         ),
         max_resource=search.max_resource,
         searcher=search.searcher,
@@ -210,7 +217,8 @@ def tune(
     asked = earlier.applied_to(asked, None if study is None else study_path(study), types)
     with place_study(study) as path, open_or_fetch(path, options, display.notice, types) as file:
         begin_study(file, asked, about, options.store_beside(path))
-        folded = fold_for_resuming(file.main, extend_to(asked, about.metric, file))
+        extend = extend_to(asked, about.metric, file, default=scheduler is None)
+        folded = fold_for_resuming(file.main, extend)
         if file.about.open_ended and not open_ended:
             file.change_about(replace(file.about, open_ended=False))
         say_goal(display, metric, goal, asked.goal)

@@ -11,13 +11,13 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from heapq import nsmallest
 from typing import Any
 
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.trials import State, Trial
 from rungwise.errors import StoreUnavailableError
 from rungwise.formatting import format_bytes
+from rungwise.views import Row
 
 TARGET_SHARE = 0.9
 """Evictions go on down to this share of the quota, so that the next one is not due at once."""
@@ -107,6 +107,7 @@ class CheckpointRetention:
         quota: how many bytes checkpoints may take in all; None for no limit.
         notice: called with what was evicted.
         keep: how many leaders lose theirs only after all others have.
+        rank: how many → the leaders, the best first.
         keep_best: whether a trial keeps the checkpoint of its best report besides its last one.
         place: where a trial keeps its checkpoints.
         jobs: how many jobs the study has had; what later ones have written is removed. A study that
@@ -124,6 +125,7 @@ class CheckpointRetention:
         quota: int | None,
         notice: Callable[[str], None],
         keep: int = 0,
+        rank: Callable[[int], Sequence[Row]] = lambda _: (),
         keep_best: bool = False,
         place: Callable[[int], str] = trial_place,
         jobs: int | None = None,
@@ -133,6 +135,7 @@ class CheckpointRetention:
         self._quota = quota
         self._notice = notice
         self._keep = keep
+        self._rank = rank
         self._keep_best = keep_best
         self._held: dict[int, dict[float, int]] = {}  # with keep_best: trial → resource → bytes
         self._place = place
@@ -224,7 +227,7 @@ class CheckpointRetention:
         A trial that is promoted after all starts from 0 again: correct, but more costly.
         """
         held = [self._trials[number] for number in self._sizes if number < len(self._trials)]
-        leaders = {trial.id for trial in nsmallest(self._keep, held, key=_best)}
+        leaders = {row.trial for row in self._rank(self._keep)}
         candidates = sorted(held, key=lambda trial: (trial.id in leaders, *_promise(trial)))
         gone = freed = 0
         self._next_eviction = quota
@@ -286,7 +289,3 @@ def _promise(trial: Trial) -> tuple[bool, int, float, int]:
     """Least promising first: what failed, then from the lowest rung up, the worst first."""
     loss = trial.losses[-1] if trial.losses else math.inf
     return trial.state not in GONE, trial.rung, -loss, trial.id
-
-
-def _best(trial: Trial) -> tuple[float, int]:
-    return min(trial.losses, default=math.inf), trial.id

@@ -16,7 +16,7 @@ from rungwise.options import list_options
 from rungwise.schedulers import ASHA, PASHA, Rush, SuccessiveHalving
 from rungwise.storage.study_file import StudyFile
 from rungwise.study_options import SearchOptions, StopOptions
-from rungwise.tuning.plan import differences
+from rungwise.tuning.plan import differences, keep_default
 
 Extender = Callable[[Engine, float], "StudyExtended | None"]
 """(the engine, the study's clock) → the event that extends the study; None for none."""
@@ -75,17 +75,23 @@ def extend_by(asked: Mapping[str, Any], study: str) -> Extender:
     return extend
 
 
-def extend_to(asked: Study, metric: str, file: StudyFile) -> Extender:
+def extend_to(asked: Study, metric: str, file: StudyFile, *, default: bool = False) -> Extender:
     """An extender for ``tune``: the study of the file must be the one asked for, or smaller.
 
     Args:
         asked: the study asked for.
         metric: the metric asked for.
         file: holds a study.
+        default: whether its scheduler is the default.
     """
+    wanted = asked
 
     def extend(engine: Engine, at: float) -> StudyExtended | None:
         held, metrics = engine.study, (file.about.metric, metric)
+        scheduler = wanted.scheduler
+        asked = replace(
+            wanted, scheduler=keep_default(scheduler, held.scheduler) if default else scheduler
+        )
         lines = differences(held, asked, metrics)
         if not lines:
             return None

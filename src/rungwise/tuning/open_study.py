@@ -142,7 +142,7 @@ def open_study(
     asked, open_ended = build_study(
         space,
         goal=search.goal,
-        scheduler=give_ladder(search.scheduler, scheduler, ladder),
+        scheduler=give_ladder(search.scheduler, scheduler, ladder, search.max_resource),
         max_resource=search.max_resource,
         searcher=search.searcher,
         initial=search.initial,
@@ -159,7 +159,8 @@ def open_study(
         file = StudyFile(path, durability=options.durability, types=types, any_thread=True)
         try:
             begin_study(file, asked, about, options.store_beside(path))
-            folded = fold_for_resuming(file.main, extend_to(asked, about.metric, file))
+            extend = extend_to(asked, about.metric, file, default=scheduler is None)
+            folded = fold_for_resuming(file.main, extend)
             if file.about.open_ended and not open_ended:
                 file.change_about(replace(file.about, open_ended=False))
             keep_options(file, options, file.about.options.get(WORKERS_KEY, 1))

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from rungwise.core.reading import ReadableStudy
 from rungwise.errors import InvalidArgumentError
-from rungwise.storage.study_file import StudyFile
+from rungwise.storage.study_file import About, StudyFile
 from rungwise.tuning.folding import fold
 from rungwise.views import StudyView
 
@@ -50,4 +51,9 @@ def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> S
     """The state of a study, from its log alone: less than ``load``, which reads all notes too."""
     with open_to_read(study, types=types) as file:
         engine, _ = fold(file)
-        return StudyView(engine, file.about.metric)
+        return view_study(engine, file.about)
+
+
+def view_study(study: ReadableStudy, about: About) -> StudyView:
+    """A study of a file, with what the file says of how it is read."""
+    return StudyView(study, about.metric, about.options.get("winner"))

@@ -11,7 +11,7 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError
-from rungwise.schedulers import PASHA, Rush
+from rungwise.schedulers import PASHA, AdaptiveHalving, Rush
 from rungwise.schedulers.default import default_scheduler
 from rungwise.searchers.checking import check_searcher
 from rungwise.searchers.default import default_searcher
@@ -39,7 +39,7 @@ def build_study(
     limits: Limits,
 ) -> tuple[Study, bool]:
     """The study that is asked for, and whether it is open-ended."""
-    recipe = default_scheduler() if scheduler is None else scheduler
+    recipe = default_scheduler(max_resource) if scheduler is None else scheduler
     must_be("scheduler", recipe, Recipe, "a recipe such as rungwise.PASHA(…)")
     recipe, open_ended = _with_maximum(recipe, max_resource)
     study = Study(
@@ -60,19 +60,25 @@ def build_study(
     return study, open_ended
 
 
-def give_ladder(recipe: Recipe | None, given: Any, options: Mapping[str, int | None]) -> Any:
+def give_ladder(
+    recipe: Recipe | None,
+    given: Any,
+    options: Mapping[str, int | None],
+    max_resource: int | None = None,
+) -> Any:
     """A scheduler with the options of its ladder that were given beside its name.
 
     Args:
         recipe: the scheduler; None for the default.
         given: what was given for it: its name, a scheduler, or None.
         options: ``min_resource`` and ``eta``.
+        max_resource: the maximum, if it is known.
     """
     wanted: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if not wanted:
         return recipe
     name, value = next(iter(wanted.items()))
-    made: Any = PASHA() if recipe is None else recipe
+    made: Any = default_scheduler(max_resource) if recipe is None else recipe
     word = type(made).__name__
     if given is not None and not isinstance(given, str):
         rule = f"give it to the scheduler: scheduler={word}({name}={value!r}, …)"
@@ -96,6 +102,22 @@ def _with_maximum(recipe: Recipe, max_resource: int | None) -> tuple[Recipe, boo
     if recipe.max_resource is not None or not isinstance(climber, PASHA):
         return recipe, False
     return recipe.limited_to(climber.min_resource * climber.eta**SAFETY_RUNGS), True
+
+
+def keep_default(asked: Recipe, held: Recipe) -> Recipe:
+    """The default scheduler of a study that exists: the default of when it was begun.
+
+    Without a maximum, and in version 0.1.0, that is PASHA.
+
+    Args:
+        asked: the default for the study that is asked for.
+        held: the scheduler of the study that exists.
+    """
+    if isinstance(asked, Rush) and isinstance(held, Rush):
+        return replace(asked, scheduler=keep_default(asked.scheduler, held.scheduler))
+    if isinstance(asked, AdaptiveHalving) and isinstance(held, PASHA):
+        return PASHA(asked.min_resource, asked.max_resource, asked.eta)
+    return asked
 
 
 def build_limits(options: StopOptions) -> Limits:

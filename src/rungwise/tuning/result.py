@@ -64,7 +64,8 @@ class TuningResult(StudyResult):
         kept: bool = True,
     ) -> None:
         self.engine = engine
-        self.view = StudyView(engine, about.metric)
+        self._options = RunOptions() if options is None else options
+        self.view = StudyView(engine, about.metric, self._options.winner)
         self.path = path
         self.seconds = seconds
         self.failures = tuple(failures)
@@ -72,7 +73,6 @@ class TuningResult(StudyResult):
         self.running = running
         self._kept = kept
         self._about = about
-        self._options = RunOptions() if options is None else options
         self._workers = workers
 
     def __repr__(self) -> str:
@@ -113,7 +113,8 @@ class TuningResult(StudyResult):
         if self.ended or self.running:
             return self.view.why
         rest = self.view.rest and f"{self.view.rest},"
-        return f"The study was interrupted{rest} and can be resumed; {self.view.explanation}."
+        why = f"The study was interrupted{rest} and can be resumed; {self.view.explanation}."
+        return f"{why}{self.view.why_this}"
 
     def _found(self) -> BestTrial | None:
         return None if self.view.best is None else self.best

@@ -24,7 +24,7 @@ from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.storage import codec
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.loading import WORKERS_KEY, load, read_options
-from rungwise.tuning.opening import must_be_file, read_view
+from rungwise.tuning.opening import must_be_file, read_view, view_study
 from rungwise.tuning.result import TuningResult
 from rungwise.views import StudyView
 from rungwise.views.ended import EndedPlan, EndedScheduler, EndedStudy
@@ -166,5 +166,5 @@ def read_summary_view(study: str | os.PathLike[str]) -> StudyView:
         with file.log.snapshot():
             found = _read(file)
             if found is not None:
-                return StudyView(found[0], file.about.metric)
+                return view_study(found[0], file.about)
     return read_view(study)

@@ -19,9 +19,8 @@ from rungwise.schedulers import Rush
 from rungwise.space import Space
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.folding import fold
-from rungwise.tuning.opening import must_be_file
+from rungwise.tuning.opening import must_be_file, view_study
 from rungwise.validation import whole
-from rungwise.views import leaderboard
 
 LEADERS = 4
 """How many configurations are taken by default."""
@@ -217,7 +216,8 @@ def _found(
         if not held.begun:
             raise InvalidArgumentError(argument, shown(file), "it contains no study")
         engine, _ = fold(held)
-    rows = [row for row in leaderboard(engine) if row.value is not None and row.state != "failed"]
+        ranked = view_study(engine, held.about).leaderboard()
+    rows = [row for row in ranked if row.value is not None and row.state != "failed"]
     if not rows:
         rule = "it has no leaders: none of its trials has a finite value, failed ones not counted"
         raise InvalidArgumentError(argument, shown(file), rule)

@@ -129,6 +129,7 @@ class Tuner:
             quota=None if quota is None else parse_bytes("checkpoint_quota", quota),
             notice=self._notice,
             keep=self._options.keep if self._options.keep != "all" else 0,
+            rank=self._rank,
             keep_best=self._options.keep_best,
             place=self._assignments.place,
             jobs=len(self.engine.jobs),
@@ -172,9 +173,14 @@ class Tuner:
             if not self._is_over():
                 raise make_interrupt(self._hint(self.engine))
         if self._options.keep != "all":
-            rows = views.leaderboard(self.engine, limit=self._options.keep)
+            rows = self._rank(self._options.keep)
             self._retention.tidy([row.trial for row in rows if row.value is not None])
         return seconds
+
+    def _rank(self, limit: int) -> list[views.Row]:
+        """The leaders of the study, by the rule by which one of them wins."""
+        rule = views.choose_winner(self._options.winner, self.engine.study.scheduler)
+        return views.leaderboard(self.engine, limit, winner=rule)
 
     def _work(self) -> float:
         """Open the backend, drive the study, close it; where its clock stands then."""
@@ -401,7 +407,7 @@ class Tuner:
 
     def _snapshot(self, backend: Backend) -> Snapshot:
         return Snapshot(
-            view=views.StudyView(self.engine, self._assignments.metric),
+            view=views.StudyView(self.engine, self._assignments.metric, self._options.winner),
             elapsed=backend.now,
             workers=backend.views(),
             failures=self._failures,

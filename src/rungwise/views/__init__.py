@@ -17,6 +17,7 @@ from rungwise.views.folds import (
 )
 from rungwise.views.results import StudyResult
 from rungwise.views.study_view import UNNAMED, StudyView, TrialView, find_view
+from rungwise.views.winners import Winner, choose_winner, find_record
 
 __all__ = [
     "UNNAMED",
@@ -26,12 +27,15 @@ __all__ = [
     "StudyResult",
     "StudyView",
     "TrialView",
+    "Winner",
     "ceiling",
+    "choose_winner",
     "curve",
     "describe_rest",
     "describe_state",
     "epsilon",
     "find_furthest",
+    "find_record",
     "find_view",
     "leaderboard",
     "list_levels",

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from heapq import nsmallest
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from rungwise.core.reading import ReadableStudy
 from rungwise.core.trials import State, Trial
 from rungwise.validation import Goal
 from rungwise.views.html import make_best, make_leaderboard
+from rungwise.views.winners import Record, Winner, find_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,9 @@ class Row:
     Attributes:
         rank: its place, from 1.
         trial: the trial's id.
-        value: its best value at any resource, in the user's sign; None if none was finite.
+        value: the value that it is ranked by, in the user's sign: the one at the highest rung that
+            it has reached (``winner="top"``), or its best at any resource (``winner="best"``); None
+            if that is not finite.
         resource: where that value was reported.
         reached: the furthest resource it reported, 0 before its first report.
         rung: the level of the highest rung it reached, None below the first.
@@ -74,10 +78,10 @@ class BestTrial:
     Attributes:
         trial: its number.
         config: the configuration.
-        value: its best value.
+        value: the value that it is ranked by, see :class:`Row`.
         resource: where that value was reported.
-        checkpoint: the folder of a checkpoint, if one was kept: that of the best value if it is
-            there, otherwise the last one.
+        checkpoint: the folder of a checkpoint, if one was kept: that of this value if it is there,
+            otherwise the last one.
         checkpoint_resource: how far that checkpoint was trained.
     """
 
@@ -116,28 +120,30 @@ class RungView:
     best: float | None
 
 
-def leaderboard(engine: ReadableStudy, limit: int | None = None) -> list[Row]:
-    """The trials from best to worst, by the best value each reported at any resource.
+def leaderboard(
+    engine: ReadableStudy, limit: int | None = None, *, winner: Winner = "best"
+) -> list[Row]:
+    """The trials from best to worst.
 
-    Ties go to the trial drawn first, as in ``engine.best``, which is the first row. Trials without
-    a finite value come last, in the order drawn.
+    Ties go to the trial drawn first. Trials without a finite value come last, in the order drawn.
 
     Args:
         engine: the study.
         limit: how many rows at most; all by default.
+        winner: ``"best"``: by the best value of each at any resource, as in ``engine.best``;
+            ``"top"``: by the value at the highest rung that each has reached, the highest first.
     """
-    keys = ((min(trial.losses, default=math.inf), trial.id) for trial in engine.trials)
-    best = sorted(keys) if limit is None else nsmallest(limit, keys)
-    sign, levels = _sign(engine.study.goal), list_levels(engine)
-    furthest = find_furthest(engine)
+    levels = list_levels(engine)
+    records = (find_record(trial, levels, winner) for trial in engine.trials)
+    by_key = attrgetter("key")
+    best = sorted(records, key=by_key) if limit is None else nsmallest(limit, records, key=by_key)
+    sign, furthest = _sign(engine.study.goal), find_furthest(engine)
 
-    def states(trial: Trial) -> str:
-        return describe_state(trial, furthest)
+    def row(rank: int, record: Record) -> Row:
+        trial = engine.trials[record.key[-1]]
+        return _row(rank, trial, record, sign, levels, describe_state(trial, furthest))
 
-    return [
-        _row(rank, engine.trials[number], loss, sign, levels, states(engine.trials[number]))
-        for rank, (loss, number) in enumerate(best, start=1)
-    ]
+    return [row(rank, record) for rank, record in enumerate(best, start=1)]
 
 
 def rungs(engine: ReadableStudy) -> list[RungView]:
@@ -172,8 +178,10 @@ def rungs(engine: ReadableStudy) -> list[RungView]:
     ]
 
 
-def best(engine: ReadableStudy) -> BestTrial | None:
+def best(engine: ReadableStudy, *, winner: Winner = "best") -> BestTrial | None:
     """The best configuration so far; None while no trial has reported a finite value."""
+    if winner == "top":
+        return next(map(_make_best, leaderboard(engine, 1, winner=winner)), None)
     found, value = engine.best, engine.best_value
     if found is None or value is None:
         return None
@@ -266,16 +274,21 @@ def _levels_met(engine: ReadableStudy) -> Sequence[int]:
     return sorted({int(job.until) for job in engine.jobs})
 
 
+def _make_best(row: Row) -> BestTrial | None:
+    if row.value is None or row.resource is None:
+        return None
+    return BestTrial(row.trial, row.config, row.value, row.resource)
+
+
 def _row(
-    rank: int, trial: Trial, loss: float, sign: float, levels: Sequence[int], state: str
+    rank: int, trial: Trial, record: Record, sign: float, levels: Sequence[int], state: str
 ) -> Row:
     reached = bisect_right(levels, trial.resource)
-    value = _value(loss, sign)
     return Row(
         rank=rank,
         trial=trial.id,
-        value=value,
-        resource=None if value is None else trial.resources[trial.losses.index(loss)],
+        value=_value(record.loss, sign),
+        resource=None if record.place is None else trial.resources[record.place],
         reached=trial.resource,
         rung=levels[reached - 1] if reached else None,
         state=state,

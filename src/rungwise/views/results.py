@@ -9,6 +9,7 @@ from rungwise.validation import Goal
 from rungwise.views.folds import BestTrial, Leaderboard, Row, RungView
 from rungwise.views.html import make_result
 from rungwise.views.study_view import StudyView
+from rungwise.views.winners import Winner
 
 
 class StudyResult:
@@ -43,6 +44,11 @@ class StudyResult:
     def ended(self) -> bool:
         """Whether the study is over."""
         return self.view.ended
+
+    @property
+    def winner(self) -> Winner:
+        """The rule by which trials are ranked and one wins: ``"top"`` or ``"best"``."""
+        return self.view.winner
 
     @property
     def best(self) -> BestTrial | None:
@@ -115,6 +121,7 @@ class StudyResult:
             "metric": self.metric,
             "goal": self.goal,
             "ended": self.ended,
+            "winner": self.winner,
             "best": None if found is None else found.to_json(),
             "why": self.why,
             "trials": self.trials,

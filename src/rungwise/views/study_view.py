@@ -6,6 +6,7 @@ So the holder of a view can read a study at any time, and cannot change it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from rungwise.validation import Goal
 from rungwise.views import folds
 from rungwise.views.folds import BestTrial, Leaderboard, RungView
 from rungwise.views.html import make_trial
+from rungwise.views.winners import Winner, choose_winner
 
 UNNAMED = "value"
 """The name of a metric that has no name."""
@@ -69,6 +71,13 @@ class TrialView:
         return self._trial.resource
 
     @property
+    def rung(self) -> int | None:
+        """The level of the highest rung that it has reached; None below the first."""
+        levels = folds.list_levels(self._study)
+        reached = bisect_right(levels, self._trial.resource)
+        return levels[reached - 1] if reached else None
+
+    @property
     def note(self) -> str:
         """Any further information, for example why it failed."""
         return self._trial.note
@@ -103,13 +112,18 @@ class StudyView:
     Args:
         study: the engine, or the record of a study that is over.
         metric: the name of what is measured.
+        winner: which trial wins, see :mod:`rungwise.views.winners`; by default what suits the
+            scheduler.
     """
 
-    __slots__ = ("_metric", "_study")
+    __slots__ = ("_metric", "_study", "_winner")
 
-    def __init__(self, study: ReadableStudy, metric: str = UNNAMED) -> None:
+    def __init__(
+        self, study: ReadableStudy, metric: str = UNNAMED, winner: Winner | None = None
+    ) -> None:
         self._study = study
         self._metric = metric
+        self._winner = choose_winner(winner, study.study.scheduler)
 
     def __repr__(self) -> str:
         return f"<view of {self.trials} trials: {self.reports} reports of {self.metric}>"
@@ -191,8 +205,21 @@ class StudyView:
 
     @property
     def why(self) -> str:
-        """Why the study ended and why the ceiling is where it is."""
-        return self._study.why()
+        """Why the study ended, why the ceiling is where it is, and by which rule a trial wins."""
+        return f"{self._study.why()}{self.why_this}"
+
+    @property
+    def why_this(self) -> str:
+        """Why this trial wins, as a further sentence; "" if it is the best value of all."""
+        found = None if self._winner == "best" else self.best
+        if found is None:
+            return ""
+        level = self.trial(found.trial).rung
+        if level is None:
+            return ""
+        number = sum(trial.resource >= level for trial in self._study.trials)
+        others = "" if number == 1 else f", the best of {number}"
+        return f" Trial {found.trial} wins by its value at {level}, the highest rung{others}."
 
     @property
     def explanation(self) -> str:
@@ -204,7 +231,12 @@ class StudyView:
     @property
     def best(self) -> BestTrial | None:
         """The best configuration; None while no trial has reported a finite value."""
-        return folds.best(self._study)
+        return folds.best(self._study, winner=self._winner)
+
+    @property
+    def winner(self) -> Winner:
+        """The rule by which trials are ranked and one wins: ``"top"`` or ``"best"``."""
+        return self._winner
 
     @property
     def leads(self) -> list[tuple[float, int]]:
@@ -225,7 +257,8 @@ class StudyView:
         Args:
             limit: how many rows at most; all by default.
         """
-        return Leaderboard(folds.leaderboard(self._study, limit), self._metric)
+        rows = folds.leaderboard(self._study, limit, winner=self._winner)
+        return Leaderboard(rows, self._metric)
 
     def trial(self, number: int) -> TrialView:
         """One trial, by its number."""

@@ -86,6 +86,11 @@ _METHODS = (
     ),
     Method("pasha", "PASHA (noise, 90)", _make_pasha),
     Method(
+        "pasha-quantile",
+        "PASHA, promotion by quantile",
+        lambda most: PASHA(max_resource=most, promote="quantile"),
+    ),
+    Method(
         "pasha-leader", "PASHA, leader", lambda most: PASHA(max_resource=most, ranking=Leader())
     ),
     Method(

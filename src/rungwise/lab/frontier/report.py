@@ -159,8 +159,8 @@ def _explain(frontier: Frontier) -> Iterator[str]:
         "method that spends more than ASHA with all trials is compared with that one."
     )
     yield (
-        "- Top winner: the choice is the best of those that were trained furthest, by its value "
-        "there, instead of the best value at any resource."
+        "- The choice is the best value at any resource. Top winner: it is the best of those that "
+        "were trained furthest, by its value there, as adaptive halving always chooses."
     )
     if "adaptive" in settings.methods:
         yield (

@@ -41,7 +41,7 @@ class Study:
 
     Attributes:
         spent: all training together.
-        regret: of its choice, the configuration with the best value at any resource.
+        regret: of its choice, by the rule that suits its scheduler.
         top: the regret if it chose the best of those that were trained furthest, at that level.
     """
 
