@@ -57,6 +57,7 @@ def open_study(
     retries: int = 1,
     trial_timeout: float | None = None,
     report_timeout: float | None = None,
+    winner: Literal["top", "best"] | None = None,
     mirror: str | os.PathLike[str] | None = None,
     mirror_every: float = 60.0,
     durability: Durability = "normal",
@@ -76,11 +77,11 @@ def open_study(
         goal: whether the metric is minimised ("min") or maximised ("max"). Inferred from the name
             of a well-known metric such as accuracy or val_loss; of any other it must be given.
         max_resource: the most training for one configuration, in the unit that run.report counts
-            (epochs, steps, rounds). Without it PASHA's ceiling alone decides, and a warning is
-            given when it reaches the safety net.
+            (epochs, steps, rounds). Without it PASHA decides how much is enough, and a warning is
+            given when its ceiling reaches the safety net.
         trials: maximum number of configurations; 256 if nothing else ends the study.
         scheduler: which trial is trained next and how far: a scheduler such as rungwise.ASHA(), or
-            its name; PASHA with the paper's settings by default.
+            its name. By default adaptive halving if max_resource is given, else PASHA.
         min_resource: training of the first rung (r).
         eta: reduction factor (η): one trial in η is trained beyond a rung.
         searcher: what proposes configurations: a searcher such as rungwise.searchers.GP(), or its
@@ -103,6 +104,9 @@ def open_study(
             again whenever the trial has made progress.
         trial_timeout: longest time for one job (a trial trained to its next rung), in seconds.
         report_timeout: longest time between two reports of a job, in seconds.
+        winner: which trial wins: "top" (the best of those at the highest rung) or "best" (the best
+            value at any resource); by default what suits the scheduler: "top" for adaptive halving,
+            "best" for all others.
         mirror: folder or address where a copy of the study file is kept, so that the study can be
             resumed on another machine; none by default.
         mirror_every: seconds between two copies; what is reported after the last one is trained
