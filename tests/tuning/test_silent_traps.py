@@ -322,7 +322,7 @@ def test_every_name_that_is_suggested_exists_and_no_foreign_one_is_ours():
 
 def test_the_options_of_a_ladder_may_stand_beside_the_name_of_its_scheduler():
     for given, recipe in (
-        ({}, rw.PASHA(2, 18, 3)),
+        ({}, rw.AdaptiveHalving(2, 18, 3)),
         ({"scheduler": "asha"}, rw.ASHA(2, 18, 3)),
         ({"scheduler": "pasha:variant=stopping"}, rw.PASHA(2, 18, 3, variant="stopping")),
     ):

@@ -196,7 +196,7 @@ def test_leaders_come_first_and_set_the_bar(tmp_path, old):
     configs = [trial.config["x"] for trial in result.engine.trials]
     assert configs[:3] == [0.3, 0.9, 0.5]
     assert len(set(configs)) == 9  # 0.9 is tried once
-    assert result.engine.study.scheduler == rw.Rush(rw.PASHA(max_resource=9), priors=2)
+    assert result.engine.study.scheduler == rw.Rush(rw.AdaptiveHalving(max_resource=9), priors=2)
     assert result.best.trial == 0
     assert {trial.id for trial in result.engine.trials if trial.resource > 1} == {0}
     assert "stopped by the bar" in result.why or "not trained further" in result.why
@@ -223,7 +223,8 @@ def test_another_transfer_is_another_study(tmp_path, old):
     tune(tmp_path)
     with pytest.raises(rw.StudyDiffersError, match=r"scheduler\.priors: 2 in the file, 1 asked"):
         tune(tmp_path, leaders=1)
-    with pytest.raises(rw.StudyDiffersError, match="scheduler: Rush in the file, PASHA asked for"):
+    differs = "scheduler: Rush in the file, AdaptiveHalving asked for"
+    with pytest.raises(rw.StudyDiffersError, match=differs):
         tune(tmp_path, transfer=())
     with pytest.raises(rw.StudyDiffersError, match="space: x"):
         tune(tmp_path, space={"x": rw.Float(0, 0.5)})
