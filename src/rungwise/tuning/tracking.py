@@ -29,6 +29,7 @@ from rungwise.storage.base import Entry
 from rungwise.storage.codec import list_study_types, study_to_json
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
 from rungwise.tuning.assignments import AssignmentMaker
+from rungwise.tuning.opening import view_study
 
 KEY = "key"
 """Where the options of a study file hold what identifies the study."""
@@ -110,7 +111,7 @@ class Tracker:
         how: Literal["ended", "interrupted", "failed"] = "failed" if failed else "interrupted"
         if self._engine.ended is not None:
             how = "ended"
-        view = views.StudyView(self._engine, self._assignments.metric)
+        view = view_study(self._engine, self._part.file.about)
         best = view.best
         states = {
             self._assignments.number(trial.id): views.describe_state(trial, self._furthest)
