@@ -115,7 +115,7 @@ def test_a_study_can_start_from_another(finished, tmp_path):
     )
     rungwise(finished, *TUNE, *more, *choice)
     study = rw.load(tmp_path / "new.db").engine.study
-    assert study.scheduler == rw.Rush(rw.PASHA(max_resource=9), priors=2)
+    assert study.scheduler == rw.Rush(rw.AdaptiveHalving(max_resource=9), priors=2)
     assert study.searcher == rw.searchers.Sobol(1)
     rows = rw.load(finished / "train.db").leaderboard(2)
     assert list(study.initial) == [dict(row.config) for row in rows]

@@ -243,6 +243,7 @@ def test_a_tuned_study_names_its_metric_and_its_trials(tmp_path):
         SPACE,
         metric="error",
         goal="min",
+        scheduler="pasha",
         max_resource=27,
         trials=20,
         study=tmp_path / "study.db",

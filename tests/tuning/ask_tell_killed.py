@@ -14,6 +14,7 @@ import rungwise as rw
 
 SPACE = {"x": rw.Float(0, 1)}
 LIMITS = {"metric": "loss", "goal": "min", "max_resource": 27, "trials": 300, "retries": 2}
+LIMITS["scheduler"] = "pasha"  # it gives work to any number of threads, and draws all trials
 
 
 def loss(config, resource):

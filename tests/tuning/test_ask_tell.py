@@ -25,7 +25,7 @@ from rungwise.storage.study_file import StudyFile
 from rungwise.tuning import ask_tell, requests
 
 SPACE = {"x": rw.Float(0, 1)}
-LIMITS = {"metric": "loss", "goal": "min", "max_resource": 9, "trials": 9}
+LIMITS = {"metric": "loss", "goal": "min", "max_resource": 9, "trials": 9, "scheduler": "pasha"}
 
 
 def opened(path=None, **changes):

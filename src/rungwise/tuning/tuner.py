@@ -179,8 +179,7 @@ class Tuner:
 
     def _rank(self, limit: int) -> list[views.Row]:
         """The leaders of the study, by the rule by which one of them wins."""
-        rule = views.choose_winner(self._options.winner, self.engine.study.scheduler)
-        return views.leaderboard(self.engine, limit, winner=rule)
+        return views.leaderboard(self.engine, limit, winner=self._view().winner)
 
     def _work(self) -> float:
         """Open the backend, drive the study, close it; where its clock stands then."""
@@ -318,15 +317,19 @@ class Tuner:
     def _is_over(self) -> bool:
         return self.engine.ended is not None
 
+    def _view(self) -> views.StudyView:
+        return views.StudyView(self.engine, self._assignments.metric, self._options.winner)
+
     def _why(self) -> str:
         """Why the study ended, or how it stopped before its end, and why the ceiling is there."""
+        view = self._view()
         if self._is_over():
-            return self.engine.why()
+            return view.why
         how = "was interrupted" if self._interrupted else "stopped"
         rest = views.describe_rest(self.engine)
         if self._kept:
             rest += f"{',' * bool(rest)} and can be resumed"
-        return f"The study {how}{rest}; {self.engine.scheduler.explain()}."
+        return f"The study {how}{rest}; {view.explanation}.{view.why_this}"
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -407,7 +410,7 @@ class Tuner:
 
     def _snapshot(self, backend: Backend) -> Snapshot:
         return Snapshot(
-            view=views.StudyView(self.engine, self._assignments.metric, self._options.winner),
+            view=self._view(),
             elapsed=backend.now,
             workers=backend.views(),
             failures=self._failures,
