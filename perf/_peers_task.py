@@ -31,8 +31,10 @@ def read_idx(name: str) -> np.ndarray:
     with gzip.open(Path(os.environ[FOLDER], f"{name}-ubyte.gz")) as file:
         content = file.read()
     dimensions = content[3]
-    shape = np.frombuffer(content, ">u4", dimensions, 4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(shape)
+    shape = [int(size) for size in np.frombuffer(content, ">u4", dimensions, 4)]
+    values: np.ndarray = np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions)
+    found: np.ndarray = np.reshape(values, shape)
+    return found
 
 
 def shrink(images: np.ndarray) -> np.ndarray:
