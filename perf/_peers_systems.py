@@ -23,7 +23,7 @@ from _peers_task import BATCHES, ETA, MAX_EPOCHS, Network
 WORKERS = 2
 Config = dict[str, Any]
 Outcome = tuple[Config, float, int]
-"""(the winner, its validation accuracy, how many trials there were)"""
+"""(the winner, its validation accuracy, how many trials there were); {} if there is no winner"""
 
 
 def train_rungwise(config: Config, run: Any) -> None:
@@ -173,6 +173,8 @@ def make_ray(search: str) -> Callable[[int, float, Path], Callable[[], Outcome]]
 
         def run() -> Outcome:
             results = tuner.fit()
+            if not any("accuracy" in (each.metrics or {}) for each in results):
+                return {}, 0.0, len(results)  # no trial got as far as a report
             best = results.get_best_result()
             return dict(best.config), best.metrics["accuracy"], len(results)
 

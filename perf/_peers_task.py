@@ -40,7 +40,8 @@ def read_idx(name: str) -> np.ndarray:
 def shrink(images: np.ndarray) -> np.ndarray:
     """Half as wide and high, in 0…1, one image a row."""
     means = images.reshape(len(images), 14, 2, 14, 2).mean(axis=(2, 4))
-    return (means.reshape(len(images), -1) / 255).astype(np.float32)
+    found: np.ndarray = (means.reshape(len(images), -1) / 255).astype(np.float32)
+    return found
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,6 @@
 """End to end: the winner's test accuracy after so many seconds, with rungwise and with others.
 
-    python perf/peers.py --data FOLDER --out runs.jsonl [--seconds 20,60] [--seeds 5] [--svg FILE]
+    python perf/peers.py --data FOLDER --out runs.jsonl [--seconds 30,90] [--seeds 5] [--svg FILE]
 
 One real task (_peers_task.py): a perceptron in NumPy on Fashion-MNIST, the same code, space and
 seeds for all, 2 workers, at most 81 epochs. Each library is used as its documentation shows it
@@ -39,6 +39,9 @@ HERE = Path(__file__).resolve().parent
 PATIENCE = 4.0
 """A study may take this many times its seconds, and a minute, before it is given up."""
 
+GUESS = 0.1
+"""The accuracy of a guess, where a study has found nothing in its time."""
+
 LABELS = {
     "rungwise": "rungwise",
     "optuna": "Optuna: TPE, Hyperband",
@@ -76,7 +79,7 @@ def run_study(key: Key) -> Run:
     if done.returncode:
         raise RuntimeError(f"{system} failed:\n{done.stderr[-2000:]}")
     run: Run = json.loads(done.stdout.strip().splitlines()[-1])
-    run["test"] = test_winner(run["config"], 1000 + seed)
+    run["test"] = test_winner(run["config"], 1000 + seed) if run["config"] else GUESS
     return run
 
 
@@ -172,7 +175,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True, help="the files of Fashion-MNIST")
     parser.add_argument("--out", type=Path, required=True, help="where runs are kept")
-    parser.add_argument("--seconds", default="20,60", help="budgets")
+    parser.add_argument("--seconds", default="30,90", help="budgets")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--systems", default=",".join(LABELS))
     parser.add_argument("--svg", type=Path, help="write the figure there")
