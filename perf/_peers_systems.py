@@ -200,8 +200,8 @@ def use_syne_tune(seed: int, seconds: float, folder: Path) -> Callable[[], Outco
             "decay": space.loguniform(1e-6, 1e-1),
             "seed": seed,
         },
-        metric="accuracy", mode="max", resource_attr="epoch", max_t=MAX_EPOCHS, grace_period=1,
-        reduction_factor=ETA, random_seed=seed,
+        metric="accuracy", time_attr="epoch", max_t=MAX_EPOCHS, do_minimize=False,
+        grace_period=1, reduction_factor=ETA, random_seed=seed,
     )  # fmt: skip
     tuner = syne_tune.Tuner(
         trial_backend=backend(entry_point=str(script)),

@@ -12,6 +12,7 @@ from rungwise import errors, rankings, searchers, space, testing
 PUBLIC = [
     "ASHA",
     "PASHA",
+    "AdaptiveHalving",
     "AskTellStudy",
     "AsyncHyperband",
     "Best",
@@ -22,7 +23,6 @@ PUBLIC = [
     "FixedResource",
     "Float",
     "FunctionChangedWarning",
-    "AdaptiveHalving",
     "Hyperband",
     "IllegalEventError",
     "Int",
