@@ -198,6 +198,17 @@ def test_the_tables_of_a_study_file_are_described(tmp_path):
             assert sorted(line.split(", ")) == sorted(names), table
 
 
+def test_every_error_and_warning_is_on_the_page_of_errors():
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    kinds = [
+        name
+        for name in rungwise.errors.__dict__
+        if name.endswith(("Error", "Warning")) or name == "StudyInterrupted"
+    ]
+    missing = [name for name in kinds if f"| `{name}` |" not in page]
+    assert missing == ["RungwiseError"], "the base of all others has no row"
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/start/install.md"])
 def test_every_extra_is_listed(page):
     text = (ROOT / page).read_text(encoding="utf-8")
