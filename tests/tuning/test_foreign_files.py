@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sqlite3
 import tarfile
 import time
@@ -166,6 +167,28 @@ def test_a_view_that_never_ends_is_refused(study):
         rw.load(study)
 
 
+COMPUTING = {
+    "a trigger": "CREATE TRIGGER evil AFTER INSERT ON entries BEGIN DELETE FROM entries; END",
+    "a check": "CREATE TABLE evil (a CHECK (length(randomblob(1000000000)) > 0))",
+    "a computed column": "CREATE TABLE evil (a, b AS(hex(zeroblob(1000000000))))",
+    "an index of what is computed": "CREATE INDEX evil ON entries (printf('%.*c', 999, event))",
+}
+
+
+@pytest.mark.parametrize("statement", COMPUTING.values(), ids=COMPUTING)
+def test_what_computes_when_it_is_read_or_written_is_refused(study, statement):
+    alter(study, statement)
+    for use in (rw.load, lambda path: rw.resume(path, train, show="quiet")):
+        with pytest.raises(CorruptLogError, match="'evil', which is no plain table"):
+            use(study)
+
+
+def test_tables_and_indexes_of_your_own_do_no_harm(study):
+    alter(study, "CREATE TABLE mine (remark)")
+    alter(study, "CREATE INDEX quick ON entries (part, number)")
+    assert rw.resume(study, train, show="quiet").ended
+
+
 def test_a_lock_that_is_a_link_is_refused_and_its_target_untouched(study, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("do not touch")
@@ -211,6 +234,30 @@ def test_an_archive_is_the_whole_study(study, tmp_path):
     assert rw.load(moved).to_json()["leaderboard"] == rw.load(study).to_json()["leaderboard"]
     assert rw.resume(moved, train, show="quiet").ended
     assert verify_study(moved).trials == 3
+
+
+def test_an_archive_holds_links_and_empty_folders_but_nothing_that_is_no_file(study, tmp_path):
+    folder = tmp_path / "study.db.files" / "odd"
+    (folder / "empty").mkdir(parents=True)
+    (folder / "link").symlink_to("empty")
+    (folder / "dangling").symlink_to("nowhere")
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "socket"))
+    write_archive(study, tmp_path / "moved.tar")
+    with tarfile.open(tmp_path / "moved.tar") as packed:
+        kinds = {member.name.rpartition("/")[2]: member.type for member in packed}
+    assert kinds["empty"] == tarfile.DIRTYPE
+    assert kinds["link"] == kinds["dangling"] == tarfile.SYMTYPE
+    assert not {"pipe", "socket"} & set(kinds)
+
+
+def test_an_archive_takes_the_place_of_nothing_but_a_file(study, tmp_path):
+    os.mkfifo(tmp_path / "device")
+    for place, why in {"device": "no plain file", "nowhere/a.tar": "does not exist"}.items():
+        said = rungwise(tmp_path, "export", study, "--archive", "-o", tmp_path / place, code=2)
+        assert why in said
+    assert (tmp_path / "device").is_fifo()
 
 
 def test_verify_checks_everything(study, tmp_path):

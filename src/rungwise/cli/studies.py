@@ -124,7 +124,7 @@ def export(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        output.write_text(text, encoding="utf-8", errors="backslashreplace")
         typer.echo(f"{len(rows)} rows in {output}", err=True)
 
 

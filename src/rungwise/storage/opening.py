@@ -11,9 +11,11 @@ from rungwise.storage.completeness import measure_wal
 from rungwise.storage.schema import APPLICATION, MIGRATIONS
 
 _NO_PLAIN_TABLES = (
-    "SELECT name FROM sqlite_master "
-    "WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' OR sql LIKE '%GENERATED%'"
+    "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') "
+    "OR sql LIKE 'CREATE VIRTUAL%' OR length(sql) - length(replace(sql, '(', '')) > 1"
 )
+"""What computes something when it is read or written: it could compute forever, or change what is
+written. Checks, computed columns and the like have parentheses within those of their table."""
 
 LARGE = 100_000_000
 """From this number of bytes on, a file is not looked through whenever it is opened."""
@@ -61,7 +63,7 @@ def check_file(database: sqlite3.Connection, path: Path, *, fresh: bool, pages: 
     if mark != APPLICATION and (tables or not fresh):
         raise CorruptLogError(str(path), "it is not a log of rungwise")
     foreign = database.execute(_NO_PLAIN_TABLES).fetchone()
-    if foreign is not None:  # a view may compute forever
+    if foreign is not None:
         raise CorruptLogError(str(path), f"it holds {foreign[0]!r}, which is no plain table")
     if version > len(MIGRATIONS):
         raise SchemaError(

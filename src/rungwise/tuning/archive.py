@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import tarfile
 import tempfile
 from pathlib import Path
 
 from rungwise.checkpoints.folder import WRITING
+from rungwise.errors import InvalidArgumentError
 from rungwise.storage.sqlite import SqliteLog
 from rungwise.storage.study_file import study_folder
 
@@ -21,8 +23,9 @@ def write_archive(study: str | os.PathLike[str], output: str | os.PathLike[str])
         study: the study file.
         output: the tar file; it is complete, or not there.
     """
-    path, target = Path(study).resolve(), Path(output)
+    path, target = Path(study).resolve(), Path(output).resolve()
     folder = study_folder(path)
+    _check_target(target)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".rungwise-") as scratch:
         whole, draft = Path(scratch, path.name), Path(scratch, "archive.tar")
         with SqliteLog(path, mode="read") as log:
@@ -33,12 +36,30 @@ def write_archive(study: str | os.PathLike[str], output: str | os.PathLike[str])
             for place, folders, names in os.walk(folder):
                 # What is being written just now is no checkpoint yet.
                 folders[:] = sorted(name for name in folders if not name.startswith(WRITING))
-                for name in sorted(names):
+                for name in (*folders, *sorted(names)):
                     file = Path(place, name)
+                    inside = str(Path(folder.name, file.relative_to(folder)))
                     try:
-                        archive.add(file, str(Path(folder.name, file.relative_to(folder))))
+                        if not _is_kept(file):
+                            continue
+                        archive.add(file, inside, recursive=False)
                     except FileNotFoundError:  # removed meanwhile
                         continue
-                    count += 1
+                    count += name in names
         draft.replace(target)
     return count
+
+
+def _is_kept(file: Path) -> bool:
+    """Whether something belongs into an archive: sockets, pipes and devices do not."""
+    mode = file.lstat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _check_target(target: Path) -> None:
+    """Refuse to take the place of a device, say, and what cannot be written."""
+    if target.exists() and not target.is_file():
+        raise InvalidArgumentError("output", str(target), "it is there, and no plain file")
+    if not target.parent.is_dir():
+        rule = f"the folder {target.parent} does not exist: create it first"
+        raise InvalidArgumentError("output", str(target), rule)

@@ -23,9 +23,10 @@ from typing import Any, Literal
 
 from rungwise.checkpoints import FolderStore, FsspecStore, is_address
 from rungwise.checkpoints.addresses import open_address
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import CorruptLogError, InvalidArgumentError
 from rungwise.locking import FileLock
 from rungwise.storage.known_files import save_copy
+from rungwise.storage.opening import check_file
 from rungwise.storage.sqlite import SqliteLog
 
 Relation = Literal["none", "behind", "ahead", "apart", "other"]
@@ -219,6 +220,7 @@ def compare_files(study: Path, copy: Path) -> Relation:
     """
     try:
         with closing(_open_for_reading(study)) as ours, closing(_open_for_reading(copy)) as theirs:
+            check_file(theirs, copy, fresh=False, pages=False)  # others may write to that place
             mine, its = (_read_tail(each) for each in (ours, theirs))
             if mine[0] is None:
                 return "none" if its[0] is None else "other"
@@ -228,7 +230,7 @@ def compare_files(study: Path, copy: Path) -> Relation:
             if _read_checksum(ours, shorter) != _read_checksum(theirs, shorter):
                 return "apart"
             return "ahead" if its[1] > mine[1] else "behind"
-    except sqlite3.Error:
+    except (sqlite3.Error, CorruptLogError):
         return "other"
 
 
