@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 import rungwise as rw
+from rungwise.core.engine import Engine
+from rungwise.core.events import JobRequested
+from rungwise.core.limits import Limits
+from rungwise.core.study import Study
 from rungwise.schedulers.order_kept import keeps_order
 
 
@@ -92,7 +96,7 @@ def test_an_early_ranking_that_misleads_decides_less():
 def test_it_says_why():
     table = rw.power_laws(64, 81, seed=1)
     why = rw.simulate(table, rw.AdaptiveHalving(), trials=64).why
-    assert "the best one in 3 of each full rung were promoted" in why
+    assert "the best 1 in 3 of each full rung was promoted" in why
     assert "; trials compared: 64 at 1, 22 at 3, " in why
     assert "were drawn, because" not in why
     many = rw.simulate(rw.power_laws(200, 81, seed=1), rw.AdaptiveHalving(), trials=200)
@@ -114,3 +118,11 @@ def test_without_a_number_of_trials_it_goes_on_in_batches():
 def test_it_needs_a_maximum():
     with pytest.raises(rw.InvalidArgumentError, match="needs a maximum"):
         rw.AdaptiveHalving().build(trials=10)
+
+
+def test_before_anything_was_compared_it_counts_nothing():
+    rows = [{"row": row} for row in range(9)]
+    engine = Engine(Study(rw.AdaptiveHalving(max_resource=9), Limits(trials=9), initial=rows))
+    assert "trials compared" not in engine.why()
+    engine.handle(JobRequested(0.0))
+    assert "trials compared" not in engine.why()

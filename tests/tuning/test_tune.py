@@ -535,7 +535,7 @@ def test_ctrl_c_leaves_everything_in_good_order(tmp_path):
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
     assert display.shown[0] == "begin"
     assert display.shown[-1].startswith(
-        "The study was interrupted, 5 trials to go, and can be resumed; the best one in"
+        "The study was interrupted, 5 trials to go, and can be resumed; the best 1 in"
     )
     stopped = rw.load(path)
     assert not stopped.ended

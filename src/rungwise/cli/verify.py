@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rungwise.cli.arguments import Study
+from rungwise.formatting import format_count
 from rungwise.storage.sqlite import SqliteLog
 from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.verification import verify_study
@@ -36,6 +37,6 @@ def verify(study: Study, accept_loss: Accept = False) -> None:
     found = verify_study(study)
     typer.echo(
         f"{study} is sound: {found.entries} entries, {found.reports} reports of {found.trials} "
-        f"trials, {found.notes} notes, {found.retrainings} retrainings; every decision is the one "
-        f"that this version takes."
+        f"trials, {found.notes} notes, {format_count(found.retrainings, 'retraining')}; every "
+        f"decision is the one that this version takes."
     )

@@ -273,7 +273,7 @@ class Batches(ToTheMaximum):
         last = self._all[-1] if self._all else None
         if last is None:
             return "no configuration was drawn"
-        text = f"the best one in {self.ladder.eta} of each full rung were promoted"
+        text = f"the best 1 in {self.ladder.eta} of each full rung was promoted"
         text += f"{self._describe_widened()}{_count(self.levels, last)}"
         if self._size is not None or self._asked is None or count_drawn(self._asked) == self._asked:
             return text
@@ -294,4 +294,5 @@ class Batches(ToTheMaximum):
 def _count(levels: Iterable[int], batch: Batch) -> str:
     """How many trials competed at each level so far."""
     reached = [(n, level) for n, level in zip(batch.counts, levels, strict=True) if n]
-    return "; trials compared: " + ", ".join(f"{n} at {level}" for n, level in reached)
+    shown = ", ".join(f"{n} at {level}" for n, level in reached)
+    return f"; trials compared: {shown}" if shown else ""

@@ -17,7 +17,7 @@ from typing import Any
 
 from rungwise.backends.shipping import is_importable
 from rungwise.core.engine import Engine
-from rungwise.errors import FunctionChangedWarning, InvalidArgumentError
+from rungwise.errors import MISSING, FunctionChangedWarning, InvalidArgumentError
 from rungwise.scripts import Script
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning.kept_options import change_about
@@ -136,10 +136,10 @@ def find(about: About, study: Path) -> Any:
             f"program that asked for its jobs goes on with rungwise.open_study. To have rungwise "
             f"train what is left, give it a training function with {way}"
         )
-        raise InvalidArgumentError("train", None, rule)
+        raise InvalidArgumentError("train", MISSING, rule)
     if described is None:
         rule = f"{shown(study)} does not record where its training function is: give it with {way}"
-        raise InvalidArgumentError("train", None, rule)
+        raise InvalidArgumentError("train", MISSING, rule)
     moved = {int(number): study.parent / place for number, place in beside.items()}
     there = {number: str(path.resolve()) for number, path in moved.items() if path.is_file()}
     if "command" in described:
