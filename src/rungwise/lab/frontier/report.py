@@ -19,9 +19,9 @@ Line = tuple[str, ...]
 
 HEAD = (
     *("method", "times less than ASHA", "regret", "gap to ASHA at equal resource"),
-    *("worst group", "regret, top winner"),
+    *("worst group", "top winner: regret", "top winner: gap"),
 )
-GUESS_HEAD = HEAD[:-2]
+GUESS_HEAD = HEAD[:4]
 
 
 def command(settings: Settings) -> str:
@@ -65,7 +65,8 @@ def list_scores(frontier: Frontier) -> list[Line]:
     for one in frontier.scores:
         gap = f"{worst[one.method]:+.3f} ({frontier.worst[one.method]})"
         own = "" if one.method == "asha" else gap
-        lines.append((*_line(METHODS[one.method].label, one), own, f"{one.top:.3f}"))
+        top_gap = "0" if one.method == "asha" else f"{one.top_gap:+.3f}"
+        lines.append((*_line(METHODS[one.method].label, one), own, f"{one.top:.3f}", top_gap))
     return lines
 
 
@@ -159,13 +160,14 @@ def _explain(frontier: Frontier) -> Iterator[str]:
         "method that spends more than ASHA with all trials is compared with that one."
     )
     yield (
-        "- The choice is the best value at any resource. Top winner: it is the best of those that "
-        "were trained furthest, by its value there, as adaptive halving always chooses."
+        "- The choice is the best value at any resource, and for adaptive halving the best of "
+        "those that were trained furthest, by its value there: its default. Top winner: that is "
+        "the choice of every method, ASHA included."
     )
     if "adaptive" in settings.methods:
         yield (
             "- The rule of adaptive halving was chosen on the tables of the package, LCBench and 7 "
-            "other groups of curves, on other samples of them: on unseen curves expect less."
+            "other groups of curves: on unseen ones expect less."
         )
     yield (
         "- Groups count the same, and so do the tables in a group; times less is the geometric "

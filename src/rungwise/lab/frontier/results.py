@@ -82,6 +82,7 @@ class Score:
         gap: the mean gap; below 0 it is better than ASHA at equal resource.
         error: the standard error of the gap, paired over seeds; NaN with one seed.
         top: the mean regret if the winner is the best of those that were trained furthest.
+        top_gap: the mean gap if that is so for ASHA as well.
     """
 
     method: str
@@ -90,6 +91,7 @@ class Score:
     gap: float
     error: float
     top: float
+    top_gap: float
 
 
 @dataclass(frozen=True, slots=True)

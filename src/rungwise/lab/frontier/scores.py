@@ -33,9 +33,17 @@ def find_groups(names: Iterable[str]) -> dict[str, list[str]]:
 
 def find_gap(study: Study, line: Sequence[Study]) -> float:
     """Regret minus that of ASHA for the same resource, between its numbers of trials."""
-    points = sorted((other.spent, other.regret) for other in line)
-    spent, regrets = zip(*points, strict=True)
-    return study.regret - float(np.interp(study.spent, spent, regrets))
+    return _measure_gap(study.spent, study.regret, [(one.spent, one.regret) for one in line])
+
+
+def find_top_gap(study: Study, line: Sequence[Study]) -> float:
+    """The same if the winner is the best of those that were trained furthest, for both."""
+    return _measure_gap(study.spent, study.top, [(one.spent, one.top) for one in line])
+
+
+def _measure_gap(spent: float, regret: float, line: Sequence[tuple[float, float]]) -> float:
+    costs, regrets = zip(*sorted(line), strict=True)
+    return regret - float(np.interp(spent, costs, regrets))
 
 
 def score(name: str, groups: Mapping[str, Sequence[Run]], pick: Pick) -> Score:
@@ -46,7 +54,7 @@ def score(name: str, groups: Mapping[str, Sequence[Run]], pick: Pick) -> Score:
         groups: the runs of each group.
         pick: its study in a run.
     """
-    savings, regrets, tops, gaps = [], [], [], []
+    savings, regrets, tops, gaps, top_gaps = [], [], [], [], []
     by_seed: dict[int, list[float]] = defaultdict(list)
     for runs in groups.values():
         tables = split_tables(runs)
@@ -60,6 +68,9 @@ def score(name: str, groups: Mapping[str, Sequence[Run]], pick: Pick) -> Score:
         regrets.append(_mean(_mean(pick(one).regret for one in table) for table in tables))
         tops.append(_mean(_mean(pick(one).top for one in table) for table in tables))
         gaps.append(_mean(_mean(find_gap(pick(o), o.line) for o in table) for table in tables))
+        top_gaps.append(
+            _mean(_mean(find_top_gap(pick(o), o.line) for o in table) for table in tables)
+        )
         for seed in sorted({one.seed for one in runs}):
             same = ([one for one in table if one.seed == seed] for table in tables)
             by_seed[seed].append(
@@ -68,7 +79,7 @@ def score(name: str, groups: Mapping[str, Sequence[Run]], pick: Pick) -> Score:
     means = np.array([_mean(values) for values in by_seed.values()])
     error = float(means.std(ddof=1) / math.sqrt(means.size)) if means.size > 1 else math.nan
     saving = math.exp(_mean(savings))
-    return Score(name, saving, _mean(regrets), _mean(gaps), error, _mean(tops))
+    return Score(name, saving, _mean(regrets), _mean(gaps), error, _mean(tops), _mean(top_gaps))
 
 
 def draw_line(groups: Mapping[str, Sequence[Run]]) -> tuple[tuple[float, float], ...]:
