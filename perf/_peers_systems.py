@@ -45,7 +45,7 @@ def use_rungwise(seed: int, seconds: float, folder: Path) -> Callable[[], Outcom
         "learning_rate": rw.Float(1e-3, 1.0, log=True),
         "momentum": rw.Float(0.0, 0.99),
         "batch_size": list(BATCHES),
-        "hidden_units": rw.Int(8, 256, log=True),
+        "hidden_units": rw.Int(8, 128, log=True),
         "decay": rw.Float(1e-6, 1e-1, log=True),
     }
 
@@ -72,7 +72,7 @@ def suggest(trial: Any) -> Config:
         "learning_rate": trial.suggest_float("learning_rate", 1e-3, 1.0, log=True),
         "momentum": trial.suggest_float("momentum", 0.0, 0.99),
         "batch_size": trial.suggest_categorical("batch_size", BATCHES),
-        "hidden_units": trial.suggest_int("hidden_units", 8, 256, log=True),
+        "hidden_units": trial.suggest_int("hidden_units", 8, 128, log=True),
         "decay": trial.suggest_float("decay", 1e-6, 1e-1, log=True),
     }
 
@@ -160,7 +160,7 @@ def make_ray(search: str) -> Callable[[int, float, Path], Callable[[], Outcome]]
             "learning_rate": tune.loguniform(1e-3, 1.0),
             "momentum": tune.uniform(0.0, 0.99),
             "batch_size": tune.choice(list(BATCHES)),
-            "hidden_units": tune.lograndint(8, 257),
+            "hidden_units": tune.lograndint(8, 129),
             "decay": tune.loguniform(1e-6, 1e-1),
         }
         settings = tune.TuneConfig(
@@ -196,7 +196,7 @@ def use_syne_tune(seed: int, seconds: float, folder: Path) -> Callable[[], Outco
             "learning_rate": space.loguniform(1e-3, 1.0),
             "momentum": space.uniform(0.0, 0.99),
             "batch_size": space.choice(list(BATCHES)),
-            "hidden_units": space.lograndint(8, 256),
+            "hidden_units": space.lograndint(8, 128),
             "decay": space.loguniform(1e-6, 1e-1),
             "seed": seed,
         },
