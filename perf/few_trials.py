@@ -8,6 +8,8 @@ The line to beat is ASHA with 256 random configurations: "×" is how many times 
 took, and the number after it by how much its regret is larger, paired over tables and seeds, ± the
 standard error.
 
+``--schedulers asha+stall32`` lets a study end by itself, as ``tune(stall=32)`` does.
+
 The four recorded tables are always used. FOLDER may hold LCBench, as
 ``lcbench/lcbench_val_cross_entropy_curves.npz`` (``val_cross_entropy`` [35, 2000, 52], column e =
 after epoch e; ``configs``, ``config_names``). Runs are appended to the file and not repeated, so
@@ -42,6 +44,8 @@ LCBENCH = "lcbench"
 CURVES = "lcbench/lcbench_val_cross_entropy_curves.npz"
 EPOCHS = 50
 WORST = 3.0
+STALL = "+stall"
+"""``asha+stall32``: ASHA that draws no more once 32 trials in a row have brought nothing."""
 BASE = ("asha", "random", 256)
 """What all others are compared with."""
 
@@ -126,9 +130,13 @@ def simulate(key: Key, folder: str) -> tuple[Key, Run]:
     tables = load_group(group, folder)
     # A recorded table has several trainings of each configuration: another one for each seed.
     table = tables[number if group == LCBENCH else seed % len(tables)]
-    recipe: Recipe = SCHEDULERS[scheduler](table.resources)
+    kind, _, stall = scheduler.partition(STALL)
+    recipe: Recipe = SCHEDULERS[kind](table.resources)
     proposer: Searcher | None = SEARCHERS[searcher](seed)
-    result = rw.simulate(table, recipe, trials=trials, searcher=proposer, seed=seed)
+    result = rw.simulate(
+        table, recipe, trials=trials, searcher=proposer, seed=seed,
+        stall=int(stall) if stall else None,
+    )  # fmt: skip
     losses = table.values if table.goal == "min" else -table.values
     losses = np.where(np.isfinite(losses), losses, np.inf)
     reached: dict[int, int] = defaultdict(int)
