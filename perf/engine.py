@@ -1,6 +1,6 @@
 """How much does a report cost, and does it grow with the number of trials?
 
-Simulates ASHA and PASHA on power-law curves (200 epochs, η = 3, 4 workers) with and without
+Simulates ASHA, PASHA and adaptive halving on power-law curves (200 epochs, η = 3, 4 workers) with and without
 noise, for growing numbers of configurations, and prints CPU microseconds per report (everything:
 event loop, engine, criterion), peak memory of the study, and the growth from the smallest to the
 largest. Run it with nothing else on the machine:
@@ -25,6 +25,7 @@ from rungwise.core.scheduler import Recipe
 RECIPES: dict[str, Recipe] = {
     "ASHA": rw.ASHA(max_resource=200),
     "PASHA": rw.PASHA(max_resource=200),
+    "adaptive halving": rw.AdaptiveHalving(max_resource=200),
 }
 CURVES = {
     "noisy": {"noise": 0.01, "crossings": True},
