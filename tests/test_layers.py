@@ -1,6 +1,7 @@
 """The order of the layers: imports point downwards only, and nothing goes in circles."""
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -75,6 +76,7 @@ MODULES = {
 }
 
 
+@cache
 def find_imports(path):
     """(module, whether inside a function, whether for type checkers only) of a file."""
     found = []
