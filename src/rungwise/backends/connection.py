@@ -117,7 +117,7 @@ class Connection:
         if len(self._incoming) > LONGEST_LINE:
             return None
         try:
-            found = [json.loads(line) for line in whole.split(b"\n")]
+            found = [json.loads(line) for line in whole.decode().split("\n")]
         except (ValueError, RecursionError):  # something else has written to the socket
             return None
         return found if all(map(is_message, found)) else None

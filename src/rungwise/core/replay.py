@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rungwise.core.decisions import Decision, StartJob
-from rungwise.core.engine import Config, Engine
+from rungwise.core.engine import Engine
 from rungwise.core.events import Event, JobLost
 from rungwise.core.proposals import is_repeatable
 from rungwise.core.study import Study
+from rungwise.core.study_state import Config
 from rungwise.errors import IllegalEventError, ReplayMismatchError
 
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """How a file ends.
 
     Attributes:
@@ -63,7 +62,7 @@ def mark_closed(database: sqlite3.Connection, state: State) -> None:
         count = database.execute("SELECT ifnull(max(number), -1) + 1 FROM entries").fetchone()[0]
         if count == state.entries:
             database.execute("DELETE FROM closing")
-            database.execute("INSERT INTO closing VALUES (?, ?, ?)", astuple(state))
+            database.execute("INSERT INTO closing VALUES (?, ?, ?)", state)
         database.execute("COMMIT")
     except BaseException:
         if database.in_transaction:
@@ -102,7 +101,7 @@ def find_flaw(
         return None
     ends = database.execute("SELECT * FROM closing").fetchall()
     if ends:
-        if ends != [astuple(state)]:
+        if ends != [state]:
             return "it does not end as it did when it was closed: it was edited"
         return None
     if not wal_size and not noted:

@@ -17,7 +17,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Literal
 
@@ -298,7 +297,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         """Keep a summary of what the file holds now."""
         with self.transaction() as database:
             database.execute("DELETE FROM summary")
-            row = (*astuple(self._state), text, chain_checksum(text))
+            row = (*self._state, text, chain_checksum(text))
             database.execute("INSERT INTO summary VALUES (?, ?, ?, ?, ?)", row)
 
     def read_summary(self) -> str | None:
@@ -306,7 +305,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         if self.version < 4:
             return None
         found = self.select("SELECT * FROM summary")
-        if len(found) != 1 or found[0][:3] != astuple(self._state):
+        if len(found) != 1 or found[0][:3] != self._state:
             return None
         text, own = found[0][3:]
         return text if type(text) is str and chain_checksum(text) == own else None
@@ -398,7 +397,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         with self._named():
             if not self._wrote:
                 # First: a writer that is killed before its first commit leaves a whole file.
-                self._note(*astuple(self._state))
+                self._note(*self._state)
                 mark_open(database)
                 self._wrote = True
             database.execute("BEGIN IMMEDIATE")
@@ -414,7 +413,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 raise
             finally:
                 self._depth = 0
-        self._note(*astuple(self._state))
+        self._note(*self._state)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
