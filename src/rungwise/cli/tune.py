@@ -104,9 +104,10 @@ def resume(
 ) -> None:
     """Resume a study after an interrupt, a crash or a reboot.
 
-    Every decision in the file is checked, and lost jobs start again from their checkpoints.
-    Options that are not given stay as they were in the study. With larger limits, for example
-    more --trials, a study goes on that has ended: each is a total, not what comes on top.
+    Every decision in the file is checked (in a large one those after its last snapshot), and lost
+    jobs start again from their checkpoints. Options that are not given stay as they were in the
+    study. With larger limits, for example more --trials, a study goes on that has ended: each is a
+    total, not what comes on top.
 
     rungwise resume study.db
 
