@@ -22,9 +22,9 @@ from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, InvalidArgumentError
 from rungwise.schedulers.baselines import FixedResource
-from rungwise.storage import SqliteLog
+from rungwise.storage import SqliteLog, sqlite
 from rungwise.storage.schema import MIGRATIONS
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.study_file import About, StudyFile, StudyPart
 
 STUDY = Study(rw.PASHA(max_resource=9), Limits(trials=2), initial=[{"x": 1}, {"x": 2}])
 ABOUT = About(metric="acc")
@@ -252,6 +252,25 @@ def test_an_altered_entry_of_one_study_is_noticed_by_readers_of_all(path, number
                 list(part.read_from())
 
 
+def test_a_retraining_of_a_large_study_is_read_without_what_came_before(path, monkeypatch):
+    fill(path)
+    with StudyFile(path, mode="read") as file:
+        parts = [part for _, part in file.retrainings()]
+        before = [list(part.read_from()) for part in parts]
+    first = min(row[0] for row in rows(path) if row[4])
+    assert first > 0
+    alter(path, "UPDATE entries SET decision = '' WHERE number = 0")  # it is not looked at
+    monkeypatch.setattr(sqlite, "MANY", 1)
+    with StudyFile(path, mode="read") as file:
+        assert [list(part.read_from()) for _, part in file.retrainings()] == before
+    alter(path, "UPDATE entries SET decision = '' WHERE number = ?", first + 1)
+    with (
+        StudyFile(path, mode="read") as file,
+        pytest.raises(CorruptLogError, match=f"entry {first + 1} was altered"),
+    ):
+        list(StudyPart(file, 1).read_from())
+
+
 WHOSE = {0: 0, 5: 2, 8: 1, 12: 0}  # entry → its study
 
 
@@ -362,7 +381,7 @@ def test_a_retraining_is_begun_whole_or_not_at_all(path):
     with StudyFile(path) as file:
         with file.log.transaction() as database:
             database.execute(
-                "CREATE TRIGGER no_more BEFORE INSERT ON notes "
+                "CREATE TEMP TRIGGER no_more BEFORE INSERT ON notes "
                 "BEGIN SELECT RAISE(ABORT, 'no more notes'); END"
             )
         with pytest.raises(rw.RungwiseError, match="no more notes"):

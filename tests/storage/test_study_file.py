@@ -111,7 +111,7 @@ def test_what_is_noted_is_kept_with_the_next_entries(path):
 def refuse_notes(file):
     with file.log.transaction() as database:
         database.execute(
-            "CREATE TRIGGER no_more BEFORE INSERT ON notes "
+            "CREATE TEMP TRIGGER no_more BEFORE INSERT ON notes "
             "BEGIN SELECT RAISE(ABORT, 'no more notes'); END"
         )
 
@@ -444,6 +444,7 @@ def of_version_1(path):
     with SqliteLog(path) as log:
         rw.simulate(rw.power_laws(4, 9), rw.PASHA(), trials=4, log=log)
     for statement in (
+        "DROP INDEX later_parts",
         "ALTER TABLE study DROP COLUMN checksum",
         "ALTER TABLE study DROP COLUMN part",
         "ALTER TABLE entries DROP COLUMN part",

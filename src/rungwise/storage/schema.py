@@ -67,6 +67,8 @@ def _add_snapshots(database: sqlite3.Connection) -> None:
         "layout TEXT NOT NULL, document TEXT NOT NULL, chunks TEXT NOT NULL, digest TEXT NOT NULL)"
     )
     database.execute("CREATE TABLE curves (number INTEGER PRIMARY KEY, points BLOB NOT NULL)")
+    # So that the few entries of retrainings are found among those of a large study.
+    database.execute("CREATE INDEX later_parts ON entries (number) WHERE part > 0")
 
 
 MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (

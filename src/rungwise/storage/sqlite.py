@@ -55,6 +55,9 @@ from rungwise.validation import one_of
 
 Durability = Literal["normal", "full"]
 
+MANY = 40_000
+"""A log with more entries is not read from its beginning when that is not needed."""
+
 CLEANUP_TIMEOUT = 10.0
 """Seconds to wait until the workers of a writer that died have been stopped."""
 
@@ -236,7 +239,10 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
     def read_from(
         self, start: int = 0, *, part: int = 0, after: tuple[int, int] = (0, 0)
     ) -> Iterator[Entry]:
-        """The entries of a study from a position on; the entries of all studies are checked.
+        """The entries of a study from a position on.
+
+        The entries of other studies are checked as well; of a large log only those from the first
+        one of a later study on, if it is one that is read.
 
         Args:
             start: the position.
@@ -245,6 +251,8 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 follows is read, and positions count from there.
         """
         first, checksum = after
+        if part and not first and self._length > MANY:
+            first, checksum = self._find_later_parts()
         position = 0
         of = "part" if self.version > 2 else "0"
         query = (
@@ -264,6 +272,14 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 if position >= start:
                     yield codec.entry_from_texts(what, answer, f"entry {number} of {self.path}")
                 position += 1
+
+    def _find_later_parts(self) -> tuple[int, int]:
+        """How many entries come before the first that is not of part 0, and their checksum."""
+        ((number,),) = self.select("SELECT min(number) FROM entries WHERE part > 0")
+        if number is None:
+            return self.head
+        before = self.select("SELECT checksum FROM entries WHERE number = ?", (number - 1,))
+        return number, before[0][0] if before else 0
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from rungwise.core.engine import Engine
-from rungwise.errors import LogUnavailableError, SchemaError
+from rungwise.errors import RungwiseError, SchemaError
 from rungwise.storage.snapshots import write_snapshot
+from rungwise.storage.sqlite import MANY
 from rungwise.storage.study_file import StudyPart
 
-EVERY = 40_000
+EVERY = MANY
 """Entries between two snapshots: at most that many are replayed, in about a second. A study with
 fewer entries has no snapshot, and every decision in it is checked whenever it is read."""
 
@@ -47,5 +48,5 @@ class SnapshotKeeper:
             write_snapshot(self._log, self._engine, self._part.clock, self._part.curves)
         except SchemaError:  # a scheduler of the user's own: the study is replayed, as small ones
             self._possible = False
-        except LogUnavailableError:  # a full disk, for example: the next report will say so
+        except RungwiseError:  # a full disk, for example: the next report will say so
             pass
