@@ -155,7 +155,7 @@ def test_budgets_and_targets_are_raised_and_the_jobs_they_cut_short_go_on(tmp_pa
 def test_an_open_ended_study_gets_a_maximum_only_above_its_safety_net(tmp_path):
     path = tmp_path / "s.db"
     tune(path, scheduler=None, max_resource=None, trials=3)
-    with pytest.raises(rw.errors.InvalidArgumentError, match="the maximum so far is 59049"):
+    with pytest.raises(rw.errors.InvalidArgumentError, match="its safety net, 59049"):
         resume(path, max_resource=81)
     tune(path, scheduler=None, max_resource=3**11, trials=4)
     with StudyFile(path, mode="read") as file:

@@ -518,7 +518,14 @@ def test_metrics_that_are_returned_or_given_as_a_dict_say_how_to_report(tmp_path
     def reporting(config, run):
         run.report({"loss": 1})
 
-    for function, told in ((returning, "what it returns is not used"), (reporting, "loss=…")):
+    def by_place(config, run):
+        run.report(0.5, 1)
+
+    for function, told in (
+        (returning, "what it returns is not used"),
+        (reporting, "loss=…"),
+        (by_place, "the resource first, then metrics by name"),
+    ):
         with pytest.raises(rw.NothingFoundError, match=told):
             tune(function)
 
@@ -532,6 +539,13 @@ def test_what_resume_cannot_change_is_said_with_what_to_do(tmp_path):
         rw.resume(path, without_checkpoints, n_trials=5)
 
 
+def test_what_is_no_name_of_a_file_is_refused():
+    with pytest.raises(rw.InvalidArgumentError, match="must be the name of a study file"):
+        rw.resume(without_checkpoints, "s.db")
+    with pytest.raises(rw.InvalidArgumentError, match="must be the name of a study file"):
+        rw.load(3)
+
+
 def test_a_trial_that_is_not_there_is_an_error_with_those_that_are(tmp_path):
     result, _ = tune(without_checkpoints, trials=3)
     for number in (3, -1):
@@ -539,6 +553,8 @@ def test_a_trial_that_is_not_there_is_an_error_with_those_that_are(tmp_path):
             result.view.trial(number)
         with pytest.raises(rw.InvalidArgumentError, match="the study has the trials 0 to 2"):
             result.curve(number)
+    with pytest.raises(rw.InvalidArgumentError, match="limit is 'all'"):
+        result.leaderboard("all")
 
 
 def test_a_study_of_asha_is_not_compared_with_asha(tmp_path):

@@ -207,4 +207,6 @@ def describe(error: BaseException) -> str:
         return f"it called exit({error.code!r})"
     first = str(error).strip().partition("\n")[0]
     name = type(error).__name__
+    if isinstance(error, TypeError) and first.startswith("Run.report() "):
+        first += "; call it as run.report(epoch, loss=…): the resource first, then metrics by name"
     return f"{name}: {first}" if first else name

@@ -298,7 +298,9 @@ def resume(
             train = function_reference.find(about, file.path)
         prepared = chosen.backend.prepare(train)
         check_places(chosen, prepared, study)
-        folded = fold_for_resuming(file.main, extend_by(more, shown(file.path)))
+        folded = fold_for_resuming(
+            file.main, extend_by(more, shown(file.path), open_ended=about.open_ended)
+        )
         if "max_resource" in more and about.open_ended:
             file.change_about(replace(about, open_ended=False))
         function_reference.note_function(file, train, folded[0])

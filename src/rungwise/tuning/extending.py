@@ -41,12 +41,13 @@ def take_extension(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def extend_by(asked: Mapping[str, Any], study: str) -> Extender:
+def extend_by(asked: Mapping[str, Any], study: str, *, open_ended: bool = False) -> Extender:
     """An extender for ``resume``: the limits that are given replace those of the study.
 
     Args:
         asked: what :func:`take_extension` has returned.
         study: the name of the file, for messages.
+        open_ended: whether the maximum of the study is only a safety net.
     """
 
     def extend(engine: Engine, at: float) -> StudyExtended | None:
@@ -60,7 +61,13 @@ def extend_by(asked: Mapping[str, Any], study: str) -> Extender:
                 rule = f"{study} has no such limit that could be raised; it has {has}"
                 raise InvalidArgumentError(name, asked[name], rule)
         changed = {field: asked[name] for field, name in named.items()}
-        maximum = asked.get("max_resource")
+        maximum, held = asked.get("max_resource"), engine.study.scheduler.max_resource
+        if open_ended and maximum is not None and held is not None and maximum < held:
+            rule = (
+                f"{study} was begun without a maximum, and one below its safety net, {held}, would "
+                "change what was decided: begin another study for it"
+            )
+            raise InvalidArgumentError("max_resource", maximum, rule)
         if maximum == engine.study.scheduler.max_resource:
             maximum = None
         event = StudyExtended(replace(limits, **changed), maximum, at)

@@ -37,6 +37,8 @@ def open_to_read(
 
 def must_be_file(argument: str, path: str | os.PathLike[str]) -> None:
     """Check that a file exists; a folder is no file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgumentError(argument, path, "it must be the name of a study file")
     try:
         if Path(path).is_file():
             return

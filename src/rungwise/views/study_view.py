@@ -20,7 +20,7 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.trials import State, Trial
 from rungwise.errors import InvalidArgumentError
 from rungwise.space import Space
-from rungwise.validation import Goal
+from rungwise.validation import Goal, whole
 from rungwise.views import folds
 from rungwise.views.folds import BestTrial, Leaderboard, RungView
 from rungwise.views.html import make_trial
@@ -257,6 +257,8 @@ class StudyView:
         Args:
             limit: how many rows at most; all by default.
         """
+        if limit is not None:
+            whole("limit", limit, at_least=0)
         rows = folds.leaderboard(self._study, limit, winner=self._winner)
         return Leaderboard(rows, self._metric)
 
