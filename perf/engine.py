@@ -1,9 +1,9 @@
 """How much does a report cost, and does it grow with the number of trials?
 
-Simulates ASHA, PASHA and adaptive halving on power-law curves (200 epochs, η = 3, 4 workers) with and without
-noise, for growing numbers of configurations, and prints CPU microseconds per report (everything:
-event loop, engine, criterion), peak memory of the study, and the growth from the smallest to the
-largest. Run it with nothing else on the machine:
+Simulates ASHA, PASHA and adaptive halving on power-law curves (200 epochs, η = 3, 4 workers) with
+and without noise, for growing numbers of configurations, and prints CPU microseconds per report
+(everything: event loop, engine, criterion), peak memory of the study, and the growth from the
+smallest to the largest. Run it with nothing else on the machine:
 
     python perf/engine.py
     python perf/engine.py --configurations 256 1024 --seeds 2
