@@ -10,7 +10,9 @@ import rungwise as rw
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested
 from rungwise.core.limits import Limits
+from rungwise.core.scheduler import Draw, Extension
 from rungwise.core.study import Study
+from rungwise.core.trials import Trial
 from rungwise.schedulers.order_kept import keeps_order
 
 
@@ -126,3 +128,25 @@ def test_before_anything_was_compared_it_counts_nothing():
     assert "trials compared" not in engine.why()
     engine.handle(JobRequested(0.0))
     assert "trials compared" not in engine.why()
+
+
+def test_more_trials_are_drawn_although_half_of_all_are_drawn_already(tmp_path):
+    def train(config, run):
+        for epoch in run.resources():
+            run.report(epoch, loss=config["x"] + 1 / epoch)
+
+    given = {"metric": "loss", "max_resource": 3, "backend": "threads:1", "show": "quiet"}
+    space, study = {"x": rw.Float(0, 1)}, tmp_path / "study.db"
+    assert rw.tune(train, space, trials=64, study=study, **given).trials == 64
+    assert rw.resume(study, train, trials=96, show="quiet", trust=True).trials == 96
+
+
+def test_trials_that_come_while_it_draws_compete_with_the_others():
+    scheduler = rw.AdaptiveHalving(max_resource=9).build(trials=3)
+    assert scheduler.next_move(may_draw=True).until == 1
+    scheduler.started(Trial(0, {}, 0))
+    scheduler.extend(Extension(5, None, (), 0))
+    for number in range(1, 5):
+        assert isinstance(scheduler.next_move(may_draw=True), Draw)
+        scheduler.started(Trial(number, {}, 0))
+    assert scheduler.next_move(may_draw=True) is None  # all five are waited for

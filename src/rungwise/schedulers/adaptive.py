@@ -115,6 +115,11 @@ class Batch:
         """Whether it will have no further job."""
         return self._closed and not self._queue and not self._away
 
+    def admit(self, number: int) -> None:
+        """So many more trials start, if it is not too late."""
+        if not self._closed:
+            self._size += number
+
     def next_move(self, *, may_draw: bool) -> Move | None:
         if not self._closed:
             if may_draw and len(self._trials) < self._size:
@@ -210,6 +215,7 @@ class Batches(ToTheMaximum):
         super().__init__(ladder)
         self._size = size
         self._asked = trials
+        self._planned = None if trials is None else count_drawn(trials)
         self._drawn = 0
         self._all: list[Batch] = []
         self._live: list[Batch] = []  # those that are not over: always few
@@ -227,7 +233,7 @@ class Batches(ToTheMaximum):
         """How many trials start in the next competition."""
         if self._size is not None:
             return self._size
-        return BATCH if self._asked is None else count_drawn(self._asked) - self._drawn
+        return BATCH if self._planned is None else self._planned - self._drawn
 
     def _open(self, size: int) -> Batch:
         batch = Batch(self.ladder, size=size, number=len(self._all))
@@ -236,8 +242,11 @@ class Batches(ToTheMaximum):
         return batch
 
     def extend(self, extension: Extension) -> Sequence[int]:
-        """More trials compete among themselves; all competitions go up a longer ladder."""
-        self._asked = extension.trials
+        """More trials join a competition that still draws, else they compete among themselves.
+
+        Of more than 64 at once half are drawn. All competitions go up a longer ladder.
+        """
+        self._plan(extension.trials)
         if extension.max_resource is None:
             return ()
         old = self.ladder.top
@@ -247,6 +256,15 @@ class Batches(ToTheMaximum):
         self._live = list(self._all)
         there = (trial for trial in extension.known if trial.rung == old)
         return [trial.id for trial in there if trial.state is State.STOPPED]
+
+    def _plan(self, trials: int | None) -> None:
+        if trials is None or self._asked is None or self._planned is None:
+            self._asked, self._planned = trials, None if trials is None else count_drawn(trials)
+        elif trials > self._asked:
+            more = count_drawn(trials - self._asked)
+            self._asked, self._planned = trials, self._planned + more
+            if self._size is None and self._all:
+                self._all[-1].admit(more)
 
     def started(self, trial: Trial) -> None:
         self._drawn += 1
@@ -275,7 +293,7 @@ class Batches(ToTheMaximum):
             return "no configuration was drawn"
         text = f"the best 1 in {self.ladder.eta} of each full rung was promoted"
         text += f"{self._describe_widened()}{_count(self.levels, last)}"
-        if self._size is not None or self._asked is None or count_drawn(self._asked) == self._asked:
+        if self._size is not None or self._planned == self._asked:
             return text
         return (
             f"{self._drawn} of {self._asked} trials were drawn, because fewer configurations that "
