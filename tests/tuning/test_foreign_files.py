@@ -11,13 +11,20 @@ import pytest
 from command_line import run_here
 
 import rungwise as rw
-from rungwise.errors import CorruptLogError, InvalidArgumentError, LogUnavailableError
+from rungwise.checkpoints.folder import TrialFolder
+from rungwise.errors import (
+    CorruptLogError,
+    InvalidArgumentError,
+    LogUnavailableError,
+    StoreUnavailableError,
+)
 from rungwise.locking import FileLock
 from rungwise.storage.schema import chain_checksum
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning import trust
+from rungwise.tuning import requests, trust
 from rungwise.tuning.archive import write_archive
 from rungwise.tuning.exports import list_rows, to_csv
+from rungwise.tuning.spool import Spool
 from rungwise.tuning.verification import verify_study
 
 SPACE = {"x": rw.Float(0, 1)}
@@ -258,6 +265,32 @@ def test_an_archive_takes_the_place_of_nothing_but_a_file(study, tmp_path):
         said = rungwise(tmp_path, "export", study, "--archive", "-o", tmp_path / place, code=2)
         assert why in said
     assert (tmp_path / "device").is_fifo()
+
+
+def deny(*_, **__):
+    raise PermissionError(13, "Permission denied", "checkpoints")
+
+
+def test_an_archive_that_would_lack_something_is_not_written(study, tmp_path, monkeypatch):
+    def walk(folder, onerror):
+        onerror(PermissionError(13, "Permission denied", str(folder)))
+        return iter(())
+
+    monkeypatch.setattr(os, "walk", walk)
+    with pytest.raises(StoreUnavailableError, match="Permission denied"):
+        write_archive(study, tmp_path / "moved.tar")
+    assert not (tmp_path / "moved.tar").exists()
+
+
+def test_a_study_is_shown_although_its_checkpoints_may_not_be_read(study, monkeypatch):
+    monkeypatch.setattr(TrialFolder, "committed", deny)
+    assert rw.load(study).best.checkpoint is None
+
+
+def test_a_request_that_cannot_be_left_is_an_error_by_name(study, monkeypatch):
+    monkeypatch.setattr(Spool, "send", deny)
+    with pytest.raises(LogUnavailableError, match="Permission denied"):
+        requests.label(study, tags=["a"])
 
 
 def test_verify_checks_everything(study, tmp_path):

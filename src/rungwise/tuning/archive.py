@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from rungwise.checkpoints.folder import WRITING
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import InvalidArgumentError, StoreUnavailableError
 from rungwise.storage.sqlite import SqliteLog
 from rungwise.storage.study_file import study_folder
 
@@ -33,7 +33,7 @@ def write_archive(study: str | os.PathLike[str], output: str | os.PathLike[str])
         count = 1
         with tarfile.open(draft, "w") as archive:
             archive.add(whole, path.name)
-            for place, folders, names in os.walk(folder):
+            for place, folders, names in os.walk(folder, onerror=_refuse_gap):
                 # What is being written just now is no checkpoint yet.
                 folders[:] = sorted(name for name in folders if not name.startswith(WRITING))
                 for name in (*folders, *sorted(names)):
@@ -43,7 +43,8 @@ def write_archive(study: str | os.PathLike[str], output: str | os.PathLike[str])
                         if not _is_kept(file):
                             continue
                         archive.add(file, inside, recursive=False)
-                    except FileNotFoundError:  # removed meanwhile
+                    except OSError as error:
+                        _refuse_gap(error)
                         continue
                     count += name in names
         draft.replace(target)
@@ -54,6 +55,12 @@ def _is_kept(file: Path) -> bool:
     """Whether something belongs into an archive: sockets, pipes and devices do not."""
     mode = file.lstat().st_mode
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _refuse_gap(error: OSError) -> None:
+    """Raise unless a file was removed meanwhile: an archive is complete, or not there."""
+    if not isinstance(error, FileNotFoundError):
+        raise StoreUnavailableError(str(error.filename), str(error)) from error
 
 
 def _check_target(target: Path) -> None:

@@ -19,6 +19,7 @@ from rungwise.errors import (
     IllegalEventError,
     InvalidArgumentError,
     LogInUseError,
+    LogUnavailableError,
 )
 from rungwise.option_checks import check_configurations
 from rungwise.storage.study_file import StudyFile, shown, study_folder
@@ -180,7 +181,10 @@ def send(
         running = lock.held()
     if not running and request["kind"] == "interrupt":
         return Answer("refused", f"no process is working on {shown(path)}: there is none to stop")
-    name = spool.send(request)
+    try:
+        name = spool.send(request)
+    except OSError as error:
+        raise LogUnavailableError(str(path), str(error)) from error
     if not running:
         try:
             with StudyFile(path, types=types) as file:

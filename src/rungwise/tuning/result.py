@@ -99,9 +99,12 @@ class TuningResult(StudyResult):
             raise self._nothing_found()
         furthest = self.view.trial(found.trial).resource
         checkpoints = self._store.trial(trial_place(found.trial))
-        place = checkpoints.locate(at_most=found.resource)
-        if _read_resource(place) != found.resource:  # that of the best value was not kept
-            place = checkpoints.locate(at_most=furthest)
+        try:
+            place = checkpoints.locate(at_most=found.resource)
+            if _read_resource(place) != found.resource:  # that of the best value was not kept
+                place = checkpoints.locate(at_most=furthest)
+        except PermissionError:  # somebody else's study: what was found can be told all the same
+            place = None
         return replace(found, checkpoint=place, checkpoint_resource=_read_resource(place))
 
     @property
