@@ -86,7 +86,9 @@ def _section(title: str, options: Iterable[Option], shorts: Iterable[Option] | N
 
 def _is_run_option(each: Option) -> bool:
     """Whether resume takes it: how a study is run, and what is shown meanwhile."""
-    shown = [one for one in list_options(OutputOptions) if one.name in ("show", "track")]
+    shown = [
+        one for one in list_options(OutputOptions) if one.name in ("show", "dashboard", "track")
+    ]
     return each in (*list_options(RunOptions), *shown)
 
 

@@ -40,7 +40,7 @@ LAYERS = [
     {"study_options"},
     {"display", "plots", "specification"},
     {"tuning"},
-    {"integrations", "lab"},
+    {"dashboard", "integrations", "lab"},
     {"cli", "testing"},
     {"__main__", "__init__"},
 ]

@@ -112,7 +112,7 @@ def test_tune_has_a_flag_for_every_option_with_its_text(each):
 def test_resume_has_a_flag_for_every_option_that_may_change():
     changeable = [each.name for each in list_options(RunOptions) if not each.fixed]
     assert "durability" not in changeable
-    own = {"study", "train", "trust", "quiet", "as_json", "show", "track"}
+    own = {"dashboard", "study", "train", "trust", "quiet", "as_json", "show", "track"}
     shorts = {each.name for each in SHORT_FORMS}
     larger = {each.name for each in EXTENDABLE}
     assert larger == {"trials", "stall", "seconds", "resource_budget", "target", "max_resource"}

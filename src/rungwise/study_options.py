@@ -415,6 +415,12 @@ class OutputOptions:
         keyword=False,
         family="track",
     )
+    dashboard: bool = option(
+        False,
+        text="whether a live page of the study is opened in the browser while it runs.",
+        check=check_switch,
+        kind=bool,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

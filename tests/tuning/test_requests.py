@@ -319,3 +319,38 @@ def test_what_is_no_request_holds_nothing_up(tmp_path, kind, monkeypatch):
     else:
         place.write_text("[" * 200_000)
     assert Spool(tmp_path / "files").list_waiting() in ([("1", None)], [])
+
+
+# -- larger limits ------------------------------------------------------------------------------
+
+
+def test_a_study_that_runs_is_given_larger_limits(running):
+    path, start, go_on = running
+    tuner = start()
+    answer = requests.extend(path, trials=9)
+    assert (answer.state, answer.text) == ("applied", "extended, trials 6 → 9")
+    assert requests.extend(path, trials=9).text == "it has these limits already"
+    refused = requests.extend(path, trials=3)
+    assert refused.state == "refused"
+    assert "smaller" in refused.text
+    assert "only while no job is open" in requests.extend(path, max_resource=27).text
+    go_on.touch()
+    assert tuner.wait(60) == 0
+    assert rw.load(path).trials == 9
+
+
+def test_a_study_that_has_ended_is_given_larger_limits_and_goes_on_when_resumed(tmp_path):
+    path = tmp_path / "s.db"
+    tune(path)
+    answer = requests.extend(path, trials=8, max_resource=27)
+    assert answer.state == "applied"
+    assert "resume it" in answer.text
+    result = rw.resume(path, train, show="quiet")
+    assert (result.trials, result.view.recipe.max_resource) == (8, 27)
+
+
+def test_limits_that_nothing_knows_are_refused_before_they_are_sent(tmp_path):
+    path = tmp_path / "s.db"
+    tune(path)
+    with pytest.raises(rw.errors.InvalidArgumentError, match="give trials"):
+        requests.extend(path, epochs=3)

@@ -45,6 +45,15 @@ COMMANDS = {
         "studies:list_studies", "List the studies in a folder, with the state of each.", reads=True
     ),
     "plot": Entry("plot:plot", "Draw a figure of a study, also while it runs.", reads=True),
+    "dashboard": Entry(
+        "dashboard:dashboard",
+        "Open a live page of a study, or of all studies in a folder.",
+    ),
+    "report": Entry(
+        "dashboard:report",
+        "Write the page of a study as one HTML file, which opens without a network.",
+        reads=True,
+    ),
     "export": Entry(
         "studies:export",
         "Export a study as a table, with one row per report or per trial.",

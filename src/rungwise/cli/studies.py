@@ -21,7 +21,7 @@ from rungwise.errors import (
 )
 from rungwise.formatting import format_value
 from rungwise.locking import FileLock
-from rungwise.storage.schema import APPLICATION
+from rungwise.storage.opening import is_study
 from rungwise.storage.study_file import study_folder
 from rungwise.tuning import exports
 from rungwise.tuning.archive import write_archive
@@ -164,18 +164,6 @@ def _delete(study: Path, lock: FileLock) -> None:
         _beside(study, ".lock").unlink(missing_ok=True)
     finally:
         lock.release()
-
-
-def is_study(path: Path) -> bool:
-    """Whether a file is a study of rungwise, from its header alone."""
-    try:
-        if not path.is_file():  # to open a named pipe would wait forever
-            return False
-        with path.open("rb") as file:
-            header = file.read(100)
-    except OSError:
-        return False
-    return header[:6] == b"SQLite" and header[68:72] == APPLICATION.to_bytes(4, "big")
 
 
 def _check_output(study: Path, output: Path) -> None:

@@ -50,7 +50,9 @@ NOTHING_FOUND = 1
 """The exit code of a study that is over and in which no trial has reported a finite value."""
 
 _OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
-_SHOWN = tuple(each for each in list_options(OutputOptions) if each.name in ("show", "track"))
+_SHOWN = tuple(
+    each for each in list_options(OutputOptions) if each.name in ("show", "dashboard", "track")
+)
 _CHANGEABLE = (*(each for each in list_options(RunOptions) if not each.fixed), *SHORT_FORMS)
 
 

@@ -9,7 +9,7 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, Rung
 from rungwise.core.scheduler import Extension, Trace
 from rungwise.core.trials import Trial
-from rungwise.schedulers.ceilings import Ceiling
+from rungwise.schedulers.ceilings import Ceiling, CheckRecord
 
 CeilingOver = Callable[[Ladder, Sequence[Rung]], Ceiling]
 """Builds a ceiling over the rungs of a scheduler."""
@@ -77,6 +77,11 @@ class UnderCeiling:
     @property
     def epsilons(self) -> Trace:
         return self.ceiling.epsilons
+
+    @property
+    def checks(self) -> Sequence[CheckRecord]:
+        """What the checks of the ceiling found; for readers."""
+        return self.ceiling.checks
 
     def explain(self) -> str:
         return self.ceiling.explain()

@@ -19,6 +19,9 @@ from rungwise.rankings.standing import Standing
 
 Check = Literal["rung", "report"]
 
+CheckRecord = tuple[int, float, "float | None", "float | None", bool]
+"""(number of reports so far, what was measured, its bound, ε, whether the ranking was stable)."""
+
 
 class Ceiling(Protocol):
     """The highest rung that may be entered now."""
@@ -49,6 +52,11 @@ class Ceiling(Protocol):
         """[(number of reports so far, ε), …] for the checks that used ε."""
         ...
 
+    @property
+    def checks(self) -> Sequence[CheckRecord]:
+        """What the checks found, whenever that had changed."""
+        ...
+
     def explain(self) -> str:
         """Why the ceiling is where it is, as a clause of a message."""
         ...
@@ -66,6 +74,7 @@ class Fixed:
         self.rung = ladder.top
         self.levels: Trace = ((0, ladder.max_resource),)
         self.epsilons: Trace = ()
+        self.checks: Sequence[CheckRecord] = ()
 
     def reported(self, trial: Trial, *, arrived: bool) -> None:
         """Nothing moves it."""
@@ -103,6 +112,7 @@ class Progressive:
         self.rung = min(1, ladder.top)
         self.levels: list[tuple[int, float]] = [(0, ladder.levels[self.rung])]
         self.epsilons: list[tuple[int, float]] = []
+        self.checks: list[CheckRecord] = []
         self._ladder = ladder
         self._top = ladder.top
         self._rungs = rungs
@@ -183,7 +193,7 @@ class Progressive:
         self._changed = False
         if self._standing.size:
             verdict = self._verdict = self._ranking.judge(self._standing, self._noise)
-            self._note(verdict.epsilon)
+            self._note(verdict)
             if verdict.stable:
                 return
             self._reason = self._ranking.explain(verdict)
@@ -199,7 +209,11 @@ class Progressive:
         if self.rung < self._top:
             self._compare()
 
-    def _note(self, epsilon: float | None) -> None:
+    def _note(self, verdict: Verdict) -> None:
+        epsilon = verdict.epsilon
+        found = (verdict.measure, verdict.bound, epsilon, verdict.stable)
+        if not self.checks or self.checks[-1][1:] != found:
+            self.checks.append((self._reports, *found))
         if epsilon is not None and (not self.epsilons or self.epsilons[-1][1] != epsilon):
             self.epsilons.append((self._reports, epsilon))
 

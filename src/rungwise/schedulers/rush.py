@@ -143,6 +143,11 @@ class Barred:
         return self._inner.epsilons
 
     @property
+    def checks(self) -> Sequence[Any]:
+        """What the checks of the inner scheduler's ceiling found; for readers."""
+        return getattr(self._inner, "checks", ())
+
+    @property
     def ladder(self) -> Ladder | None:
         """Where the rungs are, if the inner scheduler has a ladder; views read it."""
         found: Ladder | None = getattr(self._inner, "ladder", None)

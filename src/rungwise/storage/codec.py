@@ -105,11 +105,24 @@ def entry_from_texts(what: str, answer: str, place: str) -> Entry:
     """
     try:
         event = json.loads(what)
-        decision = _DECISIONS.get(answer)
+        decision = DECISIONS.get(answer)
         if decision is None:
             return entry_from_json({"event": event, "decision": json.loads(answer)}, place)
         return event_from_json(event), decision
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise SchemaError(f"{place} cannot be read: {error}") from error
+
+
+def decision_from_text(answer: str, place: str) -> Decision:
+    """The decision of a line of JSON.
+
+    Args:
+        answer: the line.
+        place: where it is in the log, for the error.
+    """
+    try:
+        return decision_from_json(json.loads(answer))
+    except (ValueError, TypeError, AttributeError, RecursionError, SchemaError) as error:
         raise SchemaError(f"{place} cannot be read: {error}") from error
 
 
@@ -156,4 +169,5 @@ def _entry(*, event: Any, decision: Any) -> Entry:
 
 _CONSTANT: tuple[Decision, ...] = (CONTINUE, PAUSE, STOP, WAIT, NOTED)
 _TEXTS = {type(decision): to_text(decision_to_json(decision)) for decision in _CONSTANT}
-_DECISIONS = {_TEXTS[type(decision)]: decision for decision in _CONSTANT}
+DECISIONS = {_TEXTS[type(decision)]: decision for decision in _CONSTANT}
+"""The decisions without fields, by their text."""

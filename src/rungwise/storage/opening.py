@@ -43,6 +43,18 @@ def make_reading_address(path: Path) -> str:
     return address.replace("?mode=ro", "?mode=rw") if clean else address
 
 
+def is_study(path: Path) -> bool:
+    """Whether a file is a study of rungwise, from its header alone."""
+    try:
+        if not path.is_file():  # to open a named pipe would wait forever
+            return False
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError:
+        return False
+    return header[:6] == b"SQLite" and header[68:72] == APPLICATION.to_bytes(4, "big")
+
+
 def read_pragma(database: sqlite3.Connection, name: str) -> int:
     """A number that SQLite keeps about a database."""
     return int(database.execute(f"PRAGMA {name}").fetchone()[0])

@@ -186,6 +186,20 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         with self._checking("a failure"):
             return [Failure(**document) for _, document in self._noted(_failures(part))]
 
+    def note_notice(self, at: float, text: str) -> None:
+        """Store something that a person was told, with the next entries.
+
+        Args:
+            at: when, in seconds since the study began.
+            text: what was said.
+        """
+        self._note("notice", {"at": at, "text": text})
+
+    def notices(self) -> list[tuple[float, str]]:
+        """[(seconds since the study began, text), …] of what people were told."""
+        with self._checking("a notice"):
+            return [(float(found["at"]), str(found["text"])) for _, found in self._noted("notice")]
+
     def extras(self) -> dict[tuple[int, float], dict[str, float]]:
         """(job, resource) → the other metrics of that report, as version 0.1.0 stored them.
 

@@ -28,7 +28,7 @@ from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.foreign_names import answer_unknown_names, refuse_unchangeable
 from rungwise.option_checks import check_callbacks, check_display
-from rungwise.options import take
+from rungwise.options import check_switch, take
 from rungwise.script_guard import refuse_while_loading
 from rungwise.searchers.checking import check_searcher
 from rungwise.storage.codec import list_study_types
@@ -47,6 +47,7 @@ from rungwise.tuning.beginning import begin_study, place_study, study_path
 from rungwise.tuning.extending import extend_by, extend_to, take_extension
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.kept_options import keep_options
+from rungwise.tuning.live_page import open_page
 from rungwise.tuning.loading import WORKERS_KEY, read_options
 from rungwise.tuning.misuse import say_goal
 from rungwise.tuning.opening import must_be_file
@@ -104,6 +105,7 @@ def tune(
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
     callbacks: Sequence[Any] = (),
+    dashboard: bool = False,
 ) -> TuningResult:
     """Find a good configuration with as little training as possible.
 
@@ -178,6 +180,7 @@ def tune(
             terminal, else log lines. In Python also a display of your own.
         callbacks: what is told everything that happens, such as rungwise.callbacks.TensorBoard(),
             or names of such; what one of them raises never ends the study.
+        dashboard: whether a live page of the study is opened in the browser while it runs.
 
     Raises:
         StudyDiffersError: the file holds another study.
@@ -225,7 +228,8 @@ def tune(
         told = _list_callbacks(output.callbacks, on_report)
         kept = study is not None
         function_reference.note_function(file, train, folded[0])
-        result = _run(file, folded, prepared, options, display, told, on_end, kept=kept)
+        with open_page(output.dashboard, file.path, display.notice):
+            result = _run(file, folded, prepared, options, display, told, on_end, kept=kept)
     if study is None:
         weakref.finalize(result, shutil.rmtree, path.parent, ignore_errors=True)
     return result
@@ -245,6 +249,7 @@ def resume(
     on_end: Callable[[TuningResult], None] | None = None,
     show: str | Display = "auto",
     callbacks: Sequence[Any] = (),
+    dashboard: bool = False,
     types: Sequence[type] = (),
     trust: bool = False,
     **options: Any,
@@ -268,6 +273,7 @@ def resume(
         on_end: see :func:`tune`.
         show: see :func:`tune`.
         callbacks: see :func:`tune`; what one that keeps records has missed, it is given.
+        dashboard: see :func:`tune`.
         types: recipes, rankings, searchers and backends of your own that the study uses.
         trust: run what the file names (function or command, backend) although you did not make it
             on this machine.
@@ -304,7 +310,8 @@ def resume(
         if "max_resource" in more and about.open_ended:
             file.change_about(replace(about, open_ended=False))
         function_reference.note_function(file, train, folded[0])
-        return _run(file, folded, prepared, chosen, display, told, on_end, trust=trust)
+        with open_page(check_switch("dashboard", dashboard), file.path, display.notice):
+            return _run(file, folded, prepared, chosen, display, told, on_end, trust=trust)
 
 
 def _run(

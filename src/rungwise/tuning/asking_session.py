@@ -16,7 +16,7 @@ from pathlib import Path
 from rungwise.backends.asked import AskedJobs
 from rungwise.backends.messages import Message
 from rungwise.core.engine import Engine
-from rungwise.core.events import Request, TrialStopped
+from rungwise.core.events import Request, StudyExtended, TrialStopped
 from rungwise.core.failures import Failure
 from rungwise.display.quiet import QuietDisplay
 from rungwise.driver import Driver
@@ -117,7 +117,7 @@ class AskingSession:
         )
 
     def _make_desk(self) -> RequestDesk:
-        def submit(event: Request) -> None:
+        def submit(event: Request | StudyExtended) -> None:
             self._driver.submit(event)
             if isinstance(event, TrialStopped):
                 self._driver.dismiss(event.trial)

@@ -11,13 +11,16 @@ from rungwise.display import Display
 from rungwise.errors import UsageWarning
 from rungwise.option_checks import guess_goal
 from rungwise.tuning.assignments import AssignmentMaker
+from rungwise.tuning.notices import NoticeKeeper
 
 
-def say(display: Display, text: str, *, stacklevel: int = 2) -> None:
+def say(display: Display | NoticeKeeper, text: str, *, stacklevel: int = 2) -> None:
     """Say something important: a quiet display says nothing, so Python's warnings do."""
     if getattr(display, "shows_notices", True):
         display.notice(text)
     else:
+        if isinstance(display, NoticeKeeper):
+            display.keep(text)
         warnings.warn(text, UsageWarning, stacklevel=stacklevel + 1)
 
 
@@ -48,7 +51,7 @@ class MisuseWatch:
 
     def __init__(
         self,
-        display: Display,
+        display: Display | NoticeKeeper,
         engine: Engine,
         assignments: AssignmentMaker,
         store: CheckpointStore,

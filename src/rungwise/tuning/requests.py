@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.core.engine import Engine
-from rungwise.core.events import ConfigurationsAdded, Request, TrialStopped
+from rungwise.core.events import ConfigurationsAdded, Request, StudyExtended, TrialStopped
 from rungwise.errors import (
     IllegalEventError,
     InvalidArgumentError,
     LogInUseError,
     LogUnavailableError,
+    Words,
 )
 from rungwise.option_checks import check_configurations
 from rungwise.storage.study_file import StudyFile, shown, study_folder
+from rungwise.tuning.extending import EXTENDABLE, extend_by, take_extension
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.kept_options import change_about
 from rungwise.tuning.labels import LABELS, read_labels
@@ -33,7 +35,7 @@ from rungwise.validation import whole
 TIMEOUT = 30.0
 """Seconds to wait for the answer of a tuner."""
 
-Submit = Callable[[Request], None]
+Submit = Callable[[Request | StudyExtended], None]
 """Lets the engine handle an event, and appends it to the log."""
 
 
@@ -125,6 +127,34 @@ def _stop(
     number = whole("trial", trial, at_least=0)
     request = {"kind": "stop", "trial": number, "outcome": outcome, "reason": str(reason)}
     return send(study, request, timeout=timeout, types=types)
+
+
+def extend(
+    study: str | os.PathLike[str],
+    *,
+    timeout: float = TIMEOUT,
+    types: Sequence[type] = (),
+    **limits: Any,
+) -> Answer:
+    """Give a study larger limits, also while it runs.
+
+    A study that has ended goes on with them when it is resumed. While jobs run, ``max_resource``
+    cannot be raised.
+
+    Args:
+        study: the study file.
+        timeout: see :func:`add`.
+        types: see :func:`add`.
+        limits: ``trials``, ``seconds``, ``resource_budget``, ``target``, ``stall`` or
+            ``max_resource``, as in :func:`rungwise.resume`; each is a total.
+    """
+    unknown = sorted(set(limits) - {each.name for each in EXTENDABLE})
+    if unknown or not limits:
+        names = ", ".join(each.name for each in EXTENDABLE)
+        raise InvalidArgumentError("limits", Words(", ".join(unknown) or "none"), f"give {names}")
+    return send(
+        study, {"kind": "extend", "limits": take_extension(limits)}, timeout=timeout, types=types
+    )
 
 
 def label(
@@ -228,6 +258,7 @@ class RequestDesk:
             "add": self._add,
             "stop": self._stop,
             "label": self._label,
+            "extend": self._extend,
             "interrupt": self._stop_study,
         }
 
@@ -241,12 +272,14 @@ class RequestDesk:
                 done.append(text)
             except IllegalEventError as error:
                 answer = Answer("refused", error.rule)
+            except InvalidArgumentError as error:
+                answer = Answer("refused", str(error))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 answer = Answer("refused", f"the request cannot be read: {error!r}")
             self._spool.answer(name, answer)
         return done
 
-    def _log(self, event: Request) -> None:
+    def _log(self, event: Request | StudyExtended) -> None:
         self._file.main.extend([(event, self._engine.handle(event))])
 
     def _add(self, request: Mapping[str, Any], name: str) -> str:
@@ -264,6 +297,17 @@ class RequestDesk:
             event = TrialStopped(trial, outcome, request["reason"], name, self.clock)
             self._submit(event)
         return f"trial {trial} {outcome} on request"
+
+    def _extend(self, request: Mapping[str, Any], name: str) -> str:  # noqa: ARG002 - the form
+        # A request that is applied a second time changes nothing.
+        find_event = extend_by(take_extension(request["limits"]), shown(self._file.path))
+        event = find_event(self._engine, self.clock)
+        if event is None:
+            return "it has these limits already"
+        self._submit(event)
+        what = str(self._engine.extensions[-1])
+        resumed = "" if self._interrupt else ": resume it to go on"
+        return f"extended, {what}{resumed}"
 
     def _label(self, request: Mapping[str, Any], name: str) -> str:  # noqa: ARG002 - the form
         about = self._file.about

@@ -76,6 +76,16 @@ def check_trust(about: About, path: Path, *, train: bool, backend: bool, trust: 
     raise InvalidArgumentError("study", str(path), rule)
 
 
+def derive_secret(purpose: str) -> str | None:
+    """A secret that only this user can compute, always the same for a purpose; None without a key.
+
+    Args:
+        purpose: what it is for.
+    """
+    key = _read_key(create=True)
+    return None if key is None else hmac.new(key, purpose.encode(), hashlib.sha256).hexdigest()
+
+
 def _describe(train: Mapping[str, Any]) -> str:
     if "command" in train:
         return f"the command {json.dumps(train['command'])[:200]}"

@@ -12,7 +12,7 @@ from rungwise.backends.base import Backend, PreparedBackend, Workplace
 from rungwise.checkpoints import CheckpointStore, parse_bytes
 from rungwise.core.decisions import Decision, Job
 from rungwise.core.engine import Engine
-from rungwise.core.events import JobFailed, Reported, Request, TrialStopped
+from rungwise.core.events import JobFailed, Reported, Request, StudyExtended, TrialStopped
 from rungwise.core.failures import Failure
 from rungwise.display import Display, Snapshot
 from rungwise.driver import Driver
@@ -28,6 +28,7 @@ from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.interrupts import graceful, make_interrupt
 from rungwise.tuning.mirror import Mirror, MirrorPlace
 from rungwise.tuning.misuse import MisuseWatch, say
+from rungwise.tuning.notices import NoticeKeeper
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.requests import RequestDesk
@@ -110,7 +111,9 @@ class Tuner:
         self._next_requests = 0.0
         self._gave_up: Failure | None = None
         self._first_failures = FirstFailures(prepared.workers)
-        self._misuse = MisuseWatch(display, self.engine, assignments, store)
+        self._notices = NoticeKeeper(display, self._keep_notice)
+        self._now: Callable[[], float] = lambda: self.seconds
+        self._misuse = MisuseWatch(self._notices, self.engine, assignments, store)
         self._tracker = Tracker(part, self.engine, assignments, callbacks, kept=kept)
 
     def run(self) -> float:
@@ -218,6 +221,7 @@ class Tuner:
     def _drive(self, backend: Backend) -> None:
         ahead = ProposalPrefetcher(self.engine.proposals, len(self.engine.trials), backend.wake)
         self.engine.proposer = ahead
+        self._now = lambda: backend.now
         policy = self._make_policy()
         driver = Driver(
             self.engine,
@@ -271,8 +275,8 @@ class Tuner:
     def _takes_requests(self) -> bool:
         return self._kept and self._assignments.phase == "tune"
 
-    def _submit_to(self, driver: Driver) -> Callable[[Request], None]:
-        def submit(event: Request) -> None:
+    def _submit_to(self, driver: Driver) -> Callable[[Request | StudyExtended], None]:
+        def submit(event: Request | StudyExtended) -> None:
             driver.submit(event)
             if isinstance(event, TrialStopped):
                 self._failed_trials += event.outcome == "failed"
@@ -378,13 +382,17 @@ class Tuner:
         if not again and self._assignments.phase == "retrain" and self._recall is not None:
             self._gave_up = failure
             self._recall()
-        self._notice(
+        self._display.notice(  # the failure itself is kept already
             f"trial {failure.trial} failed at resource {failure.resource:g}: {failure.reason}"
             f"{_CONSEQUENCES[again, failure.spared]}"
         )
 
     def _notice(self, text: str) -> None:
-        self._display.notice(text)
+        self._notices.notice(text)
+
+    def _keep_notice(self, text: str) -> None:
+        if self._kept:
+            self._file.note_notice(self._now(), text)
 
     def _tick(self, backend: Backend) -> None:
         if not self.engine.reports and self._first_failures.is_hopeless(self.engine.open_jobs):

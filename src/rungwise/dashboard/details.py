@@ -1,0 +1,164 @@
+"""One trial in full, and what parameters matter: what is read only when a person asks for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rungwise.checkpoints import FolderStore
+from rungwise.core.codec import jsonable
+from rungwise.core.engine import Engine
+from rungwise.dashboard.follower import Fold
+from rungwise.dashboard.rows import thin
+from rungwise.dashboard.texts import write_config
+from rungwise.errors import RungwiseError
+from rungwise.formatting import strip_controls
+from rungwise.storage.study_file import StudyFile, study_folder
+from rungwise.tuning.checkpoint_retention import trial_place
+from rungwise.tuning.loading import read_options
+from rungwise.views import StudyView
+from rungwise.views.hyperparameters import Comparable, compare_trials, rank_importance
+
+TAIL = 16 * 1024
+"""How many bytes of what a trial has printed are shown: the last ones."""
+
+POINTS = 2000
+"""How many points the curve of one trial has at most."""
+
+FAILURES = 20
+"""How many failures of one trial are shown: the last ones."""
+
+MOST_JOBS = 40
+"""Of how many jobs other metrics are looked up."""
+
+COMPARED = 1000
+"""How many trials the importance of parameters is learned from at most."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def write_trial(engine: Engine, fold: Fold, number: int) -> dict[str, Any] | None:
+    """What the log knows of a trial; None if there is no such trial."""
+    if not 0 <= number < len(engine.trials):
+        return None
+    trial = engine.trials[number]
+    view = StudyView(engine, fold.about.metric).trial(number)
+    starts, ends = engine.timeline.starts, engine.timeline.ends
+    return {
+        "trial": number,
+        "state": view.state,
+        "note": clean(trial.note),
+        "config": jsonable(trial.config),
+        "texts": write_config(trial.config),
+        "curve": thin(trial, engine.study.goal, POINTS),
+        "story": [clean(sentence) for sentence in view.story()],
+        "jobs": [
+            {
+                "job": job.id,
+                "from": job.start,
+                "until": job.until,
+                "start": round(starts[job.id], 3),
+                "end": jsonable(round(ends[job.id], 3)),
+                "how": fold.jobs.lines[job.id].how,
+            }
+            for job in engine.list_jobs(number)
+        ],
+        "failures": [
+            {**one, "trace": clean(one["trace"]), "output": clean(one["output"])}
+            for one in fold.failures
+            if one["trial"] == number
+        ][-FAILURES:],
+    }
+
+
+def write_files(path: Path, number: int, jobs: Sequence[int]) -> dict[str, Any]:
+    """What the files of a study have of a trial: checkpoints, output, other metrics."""
+    document: dict[str, Any] = {
+        "output": read_output(path, number),
+        "checkpoints": [],
+        "metrics": [],
+    }
+    try:
+        with StudyFile(path, mode="read", checked=False) as file:
+            store = read_options(file.about, ()).store_beside(path)
+            if len(jobs) <= MOST_JOBS:
+                document["metrics"] = _read_metrics(file, jobs)
+        document["store"] = str(store)
+        if isinstance(store, FolderStore):  # others are asked over a network
+            found = store.trial(trial_place(number))
+            document["checkpoints"] = [one.resource for one in found.committed()]
+            document["bytes"] = found.size()
+    except (RungwiseError, OSError):
+        pass  # the file has gone meanwhile: the page says so by itself
+    return document
+
+
+def read_output(path: Path, number: int) -> str:
+    """The end of what a trial has printed."""
+    place = study_folder(path) / trial_place(number) / "output.log"
+    try:
+        with place.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - TAIL))
+            return clean(file.read(TAIL).decode(errors="replace"))
+    except OSError:
+        return ""
+
+
+def clean(text: str) -> str:
+    """Text that a trial may have written, without colours and control characters."""
+    return strip_controls(_ESCAPES.sub("", text).replace("\t", "    ").replace("\r\n", "\n"))
+
+
+def _read_metrics(file: StudyFile, jobs: Sequence[int]) -> list[list[Any]]:
+    """[[resource, {name: value}], …] of the reports of some jobs that have other metrics."""
+    own = " OR ".join(f"""event LIKE '{{"kind": "Reported", "job": {job:d},%'""" for job in jobs)
+    if not own:
+        return []
+    rows = file.log.select(
+        f"SELECT event FROM entries WHERE ({own}) "  # noqa: S608 - numbers
+        f"""AND event LIKE '%"metrics": %' ORDER BY number"""
+    )
+    found = []
+    with suppress(ValueError, KeyError, TypeError):  # a damaged entry is reported by its reader
+        for (text,) in rows:
+            event = json.loads(text)
+            found.append([event["resource"], jsonable(event["metrics"])])
+    step = -(-len(found) // POINTS) or 1
+    return found[::step]
+
+
+def find_comparable(engine: Engine, fold: Fold, level: float | None) -> Comparable:
+    """The trials at a rung, not more than can be learned from in a moment."""
+    comparable = compare_trials(StudyView(engine, fold.about.metric), level)
+    points = comparable.points
+    if len(points) > COMPARED:
+        chosen = np.random.default_rng(0).choice(len(points), COMPARED, replace=False)
+        points = tuple(points[place] for place in sorted(chosen))
+    return Comparable(comparable.level, points, comparable.scales)
+
+
+def write_importance(find: Callable[[], Comparable]) -> dict[str, Any]:
+    """How much each parameter matters at a rung; why not, where that cannot be said.
+
+    Args:
+        find: finds the trials to learn from; the study may change meanwhile once it has returned.
+    """
+    try:
+        shown = find()
+        if len(shown.points) < 4 or not shown.scales:
+            return {"why": "too few trials have been trained that far"}
+        found = rank_importance(shown)
+    except (RungwiseError, ValueError) as error:
+        return {"why": str(error)}
+    return {
+        "level": shown.level,
+        "trials": len(shown.points),
+        "bars": [[one.name, round(one.share, 4), round(one.std, 4)] for one in found],
+    }

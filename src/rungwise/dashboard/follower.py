@@ -1,0 +1,278 @@
+"""A study file, followed: what is new is folded, and only that.
+
+Law of this file: it never writes to the study, and has it open for moments only, so that the tuner
+is always the last to close it. Decisions are not taken from the log on trust: the engine takes them
+again, and must come to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rungwise.core.decisions import StartJob
+from rungwise.core.engine import Engine
+from rungwise.core.events import (
+    ConfigurationsAdded,
+    JobEnded,
+    JobFailed,
+    JobLost,
+    Reported,
+    StudyExtended,
+    TrialStopped,
+)
+from rungwise.core.study import Study
+from rungwise.dashboard.jobs import JobTimeline
+from rungwise.errors import RungwiseError
+from rungwise.locking import FileLock, identify_file
+from rungwise.storage.base import Entry
+from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.tail import Position, is_still_there, read_tail
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """That the ceiling was set or has risen.
+
+    Attributes:
+        reports: the number of reports by then.
+        level: where it is from then on.
+        at: when, in seconds of the study.
+        spent: the resource spent by then.
+        why: why, as a clause.
+    """
+
+    reports: int
+    level: float
+    at: float
+    spent: float
+    why: str
+
+
+@dataclass(slots=True)
+class Retrained:
+    """A retraining in the same file: how far it is."""
+
+    trial: int
+    resource: float = 0.0
+    value: float | None = None
+
+
+@dataclass(slots=True)
+class Fold:
+    """What has been read of a study.
+
+    Attributes:
+        engine: the study.
+        about: what the file says about it.
+        clock: the time of the last event.
+        jobs: its jobs.
+        trials: the version in which each trial last changed.
+        rises: how the ceiling rose.
+        remarks: [(seconds, kind, text), …]: what people asked for, extensions, resumptions.
+        failures: what failed, as the file has it.
+        notices: [(seconds, kind, text), …]: what the tuner told people.
+        retrained: part → the retraining there.
+        recorded: the configuration that the log has for the trial that is drawn next.
+    """
+
+    engine: Engine
+    about: About
+    clock: float = 0.0
+    jobs: JobTimeline = field(default_factory=JobTimeline)
+    trials: list[int] = field(default_factory=list)
+    rises: list[Rise] = field(default_factory=list)
+    remarks: list[tuple[float, str, str]] = field(default_factory=list)
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    notices: list[tuple[float, str, str]] = field(default_factory=list)
+    retrained: dict[int, Retrained] = field(default_factory=dict)
+    recorded: Mapping[str, Any] | None = None
+
+
+class Follower:
+    """Follows one study file; not thread-safe.
+
+    Args:
+        path: the file; it may not be there yet.
+
+    Attributes:
+        fold: what has been read; None before the first entry.
+        version: grows with every change.
+        problem: why the file cannot be read now; empty if it can.
+        restarts: how often another study was found in its place.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.fold: Fold | None = None
+        self.version = 1
+        self.problem = ""
+        self.restarts = 0
+        self.running = False
+        self._position, self._notes = Position(), 0
+        self._seen: tuple[Any, ...] = ()  # of the file, when all of it had been read
+        self._place: Any = None  # which file it was
+        self._lock = FileLock(path.with_name(path.name + ".lock"))
+
+    def poll(self) -> bool:
+        """Read what is new; whether there may be more to read at once."""
+        running = self._lock.held()
+        if running != self.running:
+            self.running = running
+            self.version += 1
+        state = self._look()
+        if state == self._seen:
+            return False
+        if state[0] is None:
+            self._seen = state
+            self._say("the file is gone; what is shown is the last that was read of it")
+            return False
+        if self._place not in (None, state[0]):
+            self._start_over("the file was replaced by another one")
+        self._place = state[0]
+        try:
+            more = self._read()
+        except (RungwiseError, OSError) as error:
+            self._seen = state
+            self._say(str(error))
+            return False
+        self._say("")
+        if not more:
+            self._seen = state
+        return more
+
+    def _look(self) -> tuple[Any, ...]:
+        """What changes whenever the file does."""
+        try:
+            found: list[Any] = [identify_file(self.path)]
+            for name in (self.path.name, f"{self.path.name}-wal"):
+                place = self.path.with_name(name)
+                try:
+                    about = place.stat()
+                    found.append((about.st_mtime_ns, about.st_size))
+                except FileNotFoundError:
+                    found.append(None)
+        except OSError:
+            return (None,)
+        return tuple(found)
+
+    def _say(self, problem: str) -> None:
+        if problem != self.problem:
+            self.problem = problem
+            self.version += 1
+
+    def _start_over(self, why: str) -> None:
+        if self.fold is not None:
+            self.restarts += 1
+        self.fold, self._position, self._notes = None, Position(), 0
+        self._say(why)
+        self.version += 1
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def _read(self) -> bool:
+        with StudyFile(self.path, mode="read", checked=False) as file:
+            if not file.begun:
+                return False
+            with file.log.snapshot():
+                if not is_still_there(file.log, self._position):
+                    self._start_over("another study is in the file")
+                fold = self.fold
+                if fold is None:
+                    fold = self.fold = self._begin(file.main.study, file.about)
+                entries, self._position = read_tail(file.log, self._position)
+                self._read_notes(file, fold)
+        if entries:
+            self.version += 1
+        for part, entry in entries:
+            if part:
+                self._retrain(fold, part, entry)
+            else:
+                self._apply(fold, entry)
+        return bool(entries)
+
+    def _begin(self, study: Study, about: About) -> Fold:
+        engine = Engine(study)
+        fold = Fold(engine, about)
+        engine.proposer = lambda _: fold.recorded
+        self._note_rise(fold, 0.0)
+        self.version += 1
+        return fold
+
+    def _read_notes(self, file: StudyFile, fold: Fold) -> None:
+        if file.log.notes == self._notes:
+            return
+        self._notes = file.log.notes
+        fold.about = file.about
+        fold.failures = [
+            {name: getattr(one, name) for name in one.__dataclass_fields__}
+            for one in file.failures()
+        ]
+        fold.notices = [(at, "notice", text) for at, text in file.notices()]
+        for trial, part in file.retrainings():
+            fold.retrained.setdefault(part.number, Retrained(trial))
+        self.version += 1
+
+    def _retrain(self, fold: Fold, part: int, entry: Entry) -> None:
+        event, found = entry[0], fold.retrained.get(part)
+        if found is not None and isinstance(event, Reported):
+            found.resource, found.value = event.resource, event.value
+
+    def _apply(self, fold: Fold, entry: Entry) -> None:
+        event, decision = entry
+        engine, version = fold.engine, self.version
+        if type(decision) is StartJob:
+            fold.recorded = decision.job.config
+        again = engine.handle(event)
+        if again is not decision and again != decision:
+            raise RungwiseError(
+                f"{self.path}: its decision to {event} would be another one now: {again}. It was "
+                f"written by another version of rungwise, or edited; rungwise verify says more."
+            )
+        fold.clock = max(fold.clock, event.at)
+        if isinstance(event, Reported):
+            fold.trials[engine.jobs[event.job].trial] = version
+        elif type(decision) is StartJob:
+            self._issued(fold, decision)
+        elif isinstance(event, (JobEnded, JobFailed, JobLost)):
+            fold.jobs.left(event, engine, version)
+            fold.trials[engine.jobs[event.job].trial] = version
+        else:
+            self._remark(fold, event)
+        if len(engine.scheduler.ceilings) != len(fold.rises):
+            self._note_rise(fold, event.at)
+
+    def _issued(self, fold: Fold, decision: StartJob) -> None:
+        trial = decision.job.trial
+        if trial == len(fold.trials):
+            fold.trials.append(self.version)
+        fold.trials[trial] = self.version
+        fold.jobs.issued(decision.job, self.version)
+
+    def _note_rise(self, fold: Fold, at: float) -> None:
+        engine = fold.engine
+        why = engine.scheduler.explain()
+        for reports, level in engine.scheduler.ceilings[len(fold.rises) :]:
+            fold.rises.append(Rise(reports, level, at, engine.spent, why if fold.rises else ""))
+
+    def _remark(self, fold: Fold, event: Any) -> None:
+        """What people asked for."""
+        if isinstance(event, StudyExtended):
+            self._touch_all(fold)
+            text = f"the study was extended: {fold.engine.extensions[-1]}"
+        elif isinstance(event, ConfigurationsAdded):
+            count = len(event.configs)
+            text = f"{count} configuration{'s' * (count != 1)} added on request"
+        elif isinstance(event, TrialStopped):
+            fold.trials[event.trial] = self.version
+            reason = f": {event.reason}" if event.reason else ""
+            text = f"trial {event.trial} {event.outcome} on request{reason}"
+        else:
+            return
+        fold.remarks.append((event.at, "request", text))
+
+    def _touch_all(self, fold: Fold) -> None:
+        """Everything may have changed: with a higher maximum other trials are completed."""
+        fold.trials = [self.version] * len(fold.trials)

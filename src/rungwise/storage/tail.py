@@ -1,0 +1,121 @@
+"""The newest entries of a log that another process writes to, read again and again.
+
+Only what is new is read and decoded, many entries at a time: a reader that follows a study pays for
+its new entries and not for its length. Every entry is checked as in :class:`SqliteLog`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rungwise.core.events import Event, JobEnded, JobRequested, Reported
+from rungwise.errors import CorruptLogError
+from rungwise.storage import codec
+from rungwise.storage.base import Entry
+from rungwise.storage.schema import chain_checksum
+from rungwise.storage.sqlite import SqliteLog
+
+BATCH = 20_000
+"""How many entries are read at once: it bounds the memory that this takes."""
+
+_NUMBERS = (float, int)
+
+_REPORT = {"kind", "job", "resource", "value", "at", "cost"}
+"""The fields of a report without other metrics, as nearly all are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a log has been read.
+
+    Attributes:
+        entries: how many entries.
+        checksum: of the last of them.
+    """
+
+    entries: int = 0
+    checksum: int = 0
+
+
+def is_still_there(log: SqliteLog, position: Position) -> bool:
+    """Whether a log begins with what has been read; false if it is another one by now."""
+    if not position.entries:
+        return True
+    last = position.entries - 1
+    found = log.select(f"SELECT checksum FROM entries WHERE number = {last:d}")  # noqa: S608 - a number
+    return found == [(position.checksum,)]
+
+
+def read_tail(
+    log: SqliteLog, position: Position, limit: int = BATCH
+) -> tuple[list[tuple[int, Entry]], Position]:
+    """Entries from a position on: ([(part, entry), …], the position behind them).
+
+    Args:
+        log: open for reading.
+        position: what has been read.
+        limit: how many entries at most.
+    """
+    of = "part" if log.version > 2 else "0"
+    rows = log.select(
+        f"SELECT number, event, decision, checksum, {of} FROM entries "  # noqa: S608 - numbers
+        f"WHERE number >= {position.entries:d} ORDER BY number LIMIT {limit:d}"
+    )
+    checksum = position.checksum
+    for expected, (number, what, answer, stored, part) in enumerate(rows, start=position.entries):
+        if number != expected:
+            raise CorruptLogError(str(log.path), f"entry {expected} is missing")
+        if not (type(what) is str and type(answer) is str and type(part) is int):
+            raise CorruptLogError(str(log.path), f"entry {number} is no text")
+        checksum = chain_checksum(what, answer, before=checksum)
+        if part:
+            checksum = chain_checksum(f"part {part}", before=checksum)
+        if checksum != stored:
+            raise CorruptLogError(str(log.path), f"entry {number} was altered")
+    entries = [
+        (row[4], entry) for row, entry in zip(rows, _decode(rows, str(log.path)), strict=True)
+    ]
+    return entries, Position(position.entries + len(rows), checksum)
+
+
+def _decode(rows: Sequence[tuple[Any, ...]], path: str) -> list[Entry]:
+    """The entries of some rows; one document for all is read several times as fast."""
+    try:
+        text = ",".join(row[1] for row in rows)
+        events = json.loads(f"[{text}]", parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        events = []
+    if len(events) != len(rows):  # one of them is damaged: find out which
+        events = [None] * len(rows)
+    found = []
+    for (number, what, answer, *_), event in zip(rows, events, strict=True):
+        plain, decision = _read_plain(event), codec.DECISIONS.get(answer)
+        if plain is None or (decision is None and type(plain) is not JobRequested):
+            found.append(codec.entry_from_texts(what, answer, f"entry {number} of {path}"))
+        else:
+            place = f"entry {number} of {path}"
+            found.append((plain, decision or codec.decision_from_text(answer, place)))
+    return found
+
+
+def _read_plain(event: Any) -> Event | None:
+    """An event of a kind that most are of, with plain numbers; None for anything else."""
+    if type(event) is not dict or type(event.get("at")) not in _NUMBERS:
+        return None
+    kind, keys = event.get("kind"), event.keys()
+    if kind == "Reported" and keys == _REPORT and type(event["job"]) is int:
+        resource, value, cost = event["resource"], event["value"], event["cost"]
+        if type(resource) in _NUMBERS and type(value) in _NUMBERS and type(cost) in _NUMBERS:
+            return Reported(event["job"], resource, value, event["at"], cost)
+    if kind == "JobRequested" and keys == {"kind", "at"}:
+        return JobRequested(event["at"])
+    if kind == "JobEnded" and keys == {"kind", "job", "at"} and type(event["job"]) is int:
+        return JobEnded(event["job"], event["at"])
+    return None
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
