@@ -354,3 +354,25 @@ def test_limits_that_nothing_knows_are_refused_before_they_are_sent(tmp_path):
     tune(path)
     with pytest.raises(rw.errors.InvalidArgumentError, match="give trials"):
         requests.extend(path, epochs=3)
+
+
+# -- every scheduler ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheduler", [None, "asha", "pasha", "halving", "hyperband", "random"])
+def test_what_is_added_is_tried_whatever_the_scheduler(tmp_path, scheduler):
+    path = tmp_path / "s.db"
+    options = {"max_resource": 3, "trials": 70, "backend": "threads:1", "show": "quiet"}
+    function, space = quick, {"x": rw.Float(0, 1)}
+    rw.tune(function, space, metric="loss", study=path, scheduler=scheduler, **options)
+    drawn = rw.load(path).trials
+    added = [{"x": 0.123}, {"x": 0.124}]
+    assert rw.add(path, added).state == "applied"
+    result = rw.resume(path, function, show="quiet")
+    assert [trial.config for trial in result.engine.trials[drawn:]] == added
+    assert all(trial.resources for trial in result.engine.trials[drawn:])
+
+
+def quick(config, run):
+    for epoch in run.resources():
+        run.report(epoch, loss=config["x"] + 1 / epoch)
