@@ -52,7 +52,7 @@ class HostStudy:
         goal: whether they are minimised or maximised.
         recipe: the scheduler; its maximum is the length of the curves.
         workers: how many trials are trained at a time.
-        broken: trials whose training raises, at every attempt, and where.
+        broken: trials whose training raises, at every attempt, and at which resource.
         folder: a place for files of the test.
     """
 
@@ -87,7 +87,7 @@ class HostStudy:
         Raises:
             BrokenTrial: the trial is one of those that fail.
         """
-        failing = (row, resource) in self.broken
+        failing = any(row == each and resource >= at for each, at in self.broken)
         line = json.dumps([row, resource, not failing]) + "\n"
         # One write to the end of the file is whole, whichever processes write.
         file = os.open(self._record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
