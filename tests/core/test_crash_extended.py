@@ -110,7 +110,7 @@ def test_a_trial_that_is_still_leaving_is_started_again_when_it_has_left():
         ({"trials": 26}, None, "trials: 27 so far, 26 asked for"),
         ({"trials": 27}, None, "it changes nothing"),
         ({"trials": 27, "seconds": 9.0}, None, "seconds: no limit so far, 9 asked for"),
-        ({"trials": 27}, 9, "max_resource is 9, but it must be above 9"),
+        ({"trials": 27}, 9, "the maximum so far is 9, and a new one must be above it"),
         ({"trials": 30, "finish": "paper"}, None, "finish: 'drain' so far, 'paper' asked for"),
     ],
 )

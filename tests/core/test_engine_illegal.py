@@ -81,7 +81,7 @@ def test_a_job_that_has_ended_in_good_order(event):
     assert story.report(0, 1, 0.25) == Pause()
     story.end(0)
     error = refused(story, event)
-    assert "it reported 1 times, last at resource 1 with value 0.25" in error.story
+    assert "it reported once, at resource 1 with value 0.25" in error.story
     assert "it is now paused" in error.story[-1]
 
 
