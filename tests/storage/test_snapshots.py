@@ -10,6 +10,9 @@ import pytest
 
 import rungwise as rw
 from rungwise.core.decisions import Done
+from rungwise.core.engine import Engine
+from rungwise.core.limits import Limits
+from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, LogUnavailableError, SchemaError
 from rungwise.storage import snapshots
 from rungwise.storage.engine_state import digest_engine
@@ -142,6 +145,35 @@ def test_a_damaged_one_is_not_used(tmp_path, statement):
     rw.resume(path, train, trials=20, show="quiet")
     assert read(path) is not None  # it was written again, as a whole
     assert folded(path) == folded(path, whole=True)
+
+
+@pytest.mark.parametrize("table", ["summary", "snapshot", "curves"])
+def test_a_study_does_without_the_tables_of_summary_and_snapshot(tmp_path, table):
+    path = tmp_path / "study.db"
+    tuned(path)
+    change(path, f"DROP TABLE {table}")
+    assert load_summary(path).trials == 14
+    assert rw.resume(path, train, trials=20, show="quiet").trials == 20
+    verify_study(path)
+
+
+@pytest.mark.parametrize("table", ["summary", "snapshot", "curves"])
+def test_further_columns_do_no_harm(tmp_path, table):
+    path = tmp_path / "study.db"
+    tuned(path)
+    change(path, f"ALTER TABLE {table} ADD COLUMN more")
+    assert load_summary(path).trials == rw.load(path).trials == 14
+    assert rw.resume(path, train, trials=20, show="quiet").trials == 20
+    verify_study(path)
+
+
+@pytest.mark.parametrize("table", ["study", "entries", "notes", "closing"])
+def test_a_table_that_is_missing_is_damage(tmp_path, table):
+    path = tmp_path / "study.db"
+    tuned(path)
+    change(path, f"DROP TABLE {table}")
+    with pytest.raises(CorruptLogError, match=f"no such table: {table}"):
+        rw.load(path)
 
 
 def forge(path, edit):
@@ -280,3 +312,10 @@ def test_ask_and_tell_keep_them_too(tmp_path):
                     break
     assert read(path) is not None
     verify_study(path)
+
+
+def test_all_that_an_engine_knows_is_stored_or_follows_from_that():
+    engine = Engine(Study(rw.PASHA(max_resource=9), Limits(trials=3), initial=[{"x": 1}]))
+    stored = {*engine.take_state(), "study", "trials", "jobs", "proposals"}
+    follows = {"proposer", "_handlers", "_sign", "_target", "_watched", "_last"}
+    assert vars(engine).keys() == stored | follows

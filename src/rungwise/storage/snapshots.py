@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rungwise.core.engine import Engine
-from rungwise.errors import RungwiseError
+from rungwise.errors import CorruptLogError, RungwiseError
 from rungwise.storage.engine_state import (
     compute_layout,
     engine_from_text,
@@ -100,8 +100,11 @@ def read_snapshot(log: SqliteLog, types: Sequence[type] = ()) -> Snapshot | None
     """
     if log.version < VERSION:
         return None
-    found = log.select("SELECT * FROM snapshot LIMIT 2")
-    if len(found) != 1:
+    try:
+        found = log.select("SELECT * FROM snapshot LIMIT 2")
+    except CorruptLogError:  # the log does without it
+        return None
+    if len(found) != 1 or len(found[0]) != 6:
         return None
     *row, digest = found[0]
     entries, checksum, layout, text, digests = row

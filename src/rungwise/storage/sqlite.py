@@ -320,8 +320,11 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         """The summary, if it is of all that the file holds now."""
         if self.version < 4:
             return None
-        found = self.select("SELECT * FROM summary")
-        if len(found) != 1 or found[0][:3] != self._state:
+        try:
+            found = self.select("SELECT * FROM summary")
+        except CorruptLogError:  # the log does without it
+            return None
+        if len(found) != 1 or len(found[0]) != 5 or found[0][:3] != self._state:
             return None
         text, own = found[0][3:]
         return text if type(text) is str and chain_checksum(text) == own else None
@@ -465,6 +468,8 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         try:
             yield
         except sqlite3.OperationalError as error:
+            if str(error).startswith("no such"):  # a table or a column that every log has
+                raise CorruptLogError(str(self.path), str(error)) from error
             raise LogUnavailableError(str(self.path), str(error)) from error
         except sqlite3.DatabaseError as error:
             raise CorruptLogError(str(self.path), str(error)) from error
