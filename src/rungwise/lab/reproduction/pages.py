@@ -56,7 +56,8 @@ def _write_overview(
         "The evaluation of the PASHA paper (Bohdal et al., ICLR 2023) on recorded tables, run by "
         f"`{markdown.command(settings)}`: {settings.configs} configurations, {settings.workers} "
         f"workers. [How it was run]({FOLDER}/{HOW}.md) has the protocols, the benchmarks and what "
-        "the columns mean."
+        "the columns mean. `rungwise reproduce frontier` adds the comparison of all methods with "
+        "ASHA at equal resource."
     )
     yield ""
     for protocol in pictures:
