@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from types import SimpleNamespace
 
 import pytest
 from extras import needs
@@ -152,6 +153,7 @@ class FakeRay:
 
     def __init__(self, study, trials=()):
         self.study, self.trials = study, []
+        self.search_alg = SimpleNamespace(total_samples=sys.maxsize)
         begin(study, num_samples=-1)
         for trial in trials:
             self.add(trial)
@@ -271,11 +273,12 @@ def test_reports_after_the_decision_change_nothing(make):
 
 
 def test_a_trial_that_ray_tries_again_keeps_its_job_and_one_that_it_gives_up_has_failed(make):
-    study = make()
+    study = make(scheduler=rw.ASHA(max_resource=9, min_resource=3), max_resource=None)
     ray = FakeRay(study)
     ray.ask()
     ray.ask()
     again, lost = ray.trials
+    assert [ray.report(again) for _ in range(2)] == ["CONTINUE", "CONTINUE"]
     again.status = "ERROR"  # what Ray shows when it queues a trial again
     study.scheduler.on_trial_error(ray, again)
     again.status = "PENDING"
@@ -285,7 +288,8 @@ def test_a_trial_that_ray_tries_again_keeps_its_job_and_one_that_it_gives_up_has
     lost.status = "ERROR"
     (failure,) = study.result.failures
     assert (failure.trial, failure.reason) == (1, "ValueError: it has burnt down")
-    assert ray.report(again) == "PAUSE"
+    decisions = [ray.report(again, epoch) for epoch in (1, 2, 3)]  # it had no checkpoint
+    assert decisions == ["CONTINUE", "CONTINUE", "PAUSE"]
 
 
 def test_a_trial_that_ends_by_itself_is_trained_no_further(make):
@@ -309,6 +313,14 @@ def test_a_report_without_what_is_needed_is_refused_by_its_name(make):
     for argument, result in (("time_attr", {"loss": 1}), ("metric", {"epoch": 1})):
         with pytest.raises(InvalidArgumentError, match=f"{argument} is .*they report"):
             ray.study.scheduler.on_trial_result(ray, trial, result)
+
+
+def test_a_study_that_exists_already_must_be_given_all_samples_too(make):
+    FakeRay(make()).ask()
+    ray = FakeRay(make())
+    ray.search_alg.total_samples = 1
+    with pytest.raises(InvalidArgumentError, match=r"num_samples is 1, .* -1 in TuneConfig"):
+        ray.choose()
 
 
 def test_a_searcher_of_another_study_is_refused(make, tmp_path):

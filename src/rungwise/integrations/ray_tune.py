@@ -237,9 +237,10 @@ class TuneStudy:
         job = self._jobs.get(trial.trial_id)
         if job is None or trial.status == Trial.ERROR:  # then it is queued again, with its job
             return
-        with suppress(Exception):  # of Ray: there may be no record
+        error = None
+        with suppress(Exception):  # of Ray: there may be no record of it
             error = trial.get_error()
-            self._asked.failed(job, f"{type(error).__name__}: {error}".splitlines()[0])
+        self._asked.failed(job, describe_error(error))
         self._leave(trial.trial_id)
 
     def choose(self, controller: Any) -> Any:
@@ -342,10 +343,8 @@ class TuneScheduler(TrialScheduler):  # type: ignore[misc]  # Ray's types are no
         for argument, given, ours in (("metric", metric, study.metric), ("mode", mode, study.mode)):
             if given not in (None, ours):
                 raise InvalidArgumentError(argument, given, f"the study was given {ours!r}")
-        samples = spec.get("num_samples", sys.maxsize)
-        if samples not in (-1, sys.maxsize):
-            rule = "it must be -1 in TuneConfig: TuneStudy(trials=…) says how many there are"
-            raise InvalidArgumentError("num_samples", samples, rule)
+        if not os.path.exists(study.path):  # noqa: PTH110 - else Ray may not say: it restores it
+            check_samples(spec.get("num_samples", sys.maxsize))
         study.open()
         return True
 
@@ -376,8 +375,25 @@ class TuneScheduler(TrialScheduler):  # type: ignore[misc]  # Ray's types are no
 
     def choose_trial_to_run(self, tune_controller: Any) -> Any:
         """The next trial to be resumed."""
+        check_samples(getattr(tune_controller.search_alg, "total_samples", sys.maxsize))
         return self.study.choose(tune_controller)
 
     def debug_string(self) -> str:
         """What Ray shows in its table."""
         return f"rungwise: {self.study.result.why}"
+
+
+def describe_error(error: BaseException | None) -> str:
+    """An error of training in one line; Ray may not know it."""
+    if error is None:
+        return "Ray Tune has given it up: see error.txt in its folder"
+    cause = getattr(error, "cause", None) or error
+    first = str(cause).strip().partition("\n")[0]
+    return f"{type(cause).__name__}: {first}"
+
+
+def check_samples(number: int) -> None:
+    """Ray must not end the search: it would leave promotions undone."""
+    if number not in (-1, sys.maxsize):
+        rule = "it must be -1 in TuneConfig: TuneStudy(trials=…) says how many there are"
+        raise InvalidArgumentError("num_samples", number, rule)
