@@ -601,3 +601,18 @@ def test_a_warning_of_a_command_is_one_line(tmp_path):
     assert done.returncode == 0, done.stderr
     (warned,) = [text for text in done.stderr.splitlines() if "warning" in text.lower()]
     assert warned.startswith("rungwise: warning: the goal is min, but")
+
+
+def test_configurations_that_would_not_be_tried_are_said_with_the_remedy():
+    def once(config, run):
+        run.report(1, loss=config["x"])
+
+    given = [{"x": number / 70} for number in range(70)]
+    result, display = tune(once, initial=given, trials=70, max_resource=1)
+    (said,) = display.notices
+    assert said.startswith("initial has 70 configurations, but adaptive halving draws 64 of 70")
+    assert result.trials == 64
+    remedy = "adaptive:size=70"
+    assert remedy in said
+    result, display = tune(once, initial=given, trials=70, max_resource=1, scheduler=remedy)
+    assert (result.trials, display.notices) == (70, [])

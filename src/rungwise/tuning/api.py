@@ -49,7 +49,7 @@ from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.kept_options import keep_options
 from rungwise.tuning.live_page import open_page
 from rungwise.tuning.loading import WORKERS_KEY, read_options
-from rungwise.tuning.misuse import say_goal
+from rungwise.tuning.misuse import say_goal, say_initial
 from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, open_or_fetch
 from rungwise.tuning.plan import build_limits, build_study, give_ladder
@@ -225,6 +225,7 @@ def tune(
         if file.about.open_ended and not open_ended:
             file.change_about(replace(file.about, open_ended=False))
         say_goal(display, metric, goal, asked.goal)
+        say_initial(display, asked)
         told = _list_callbacks(output.callbacks, on_report)
         kept = study is not None
         function_reference.note_function(file, train, folded[0])

@@ -7,9 +7,12 @@ import warnings
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.decisions import Job
 from rungwise.core.engine import Engine
+from rungwise.core.study import Study
 from rungwise.display import Display
 from rungwise.errors import UsageWarning
 from rungwise.option_checks import guess_goal
+from rungwise.schedulers import AdaptiveHalving
+from rungwise.schedulers.adaptive import count_drawn
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.notices import NoticeKeeper
 
@@ -35,6 +38,21 @@ def say_goal(display: Display, metric: str, given: str | None, goal: str) -> Non
             f"the goal is {goal}, but a metric named {metric} is usually to be "
             f"{'minimised' if usual == 'min' else 'maximised'}: give goal={usual!r}, unless "
             f"{goal} is meant",
+            stacklevel=4,
+        )
+
+
+def say_initial(display: Display, study: Study) -> None:
+    """Say that not all configurations that were given will be tried."""
+    recipe, trials, given = study.scheduler, study.limits.trials, len(study.initial)
+    if not isinstance(recipe, AdaptiveHalving) or recipe.size is not None or trials is None:
+        return
+    drawn = count_drawn(trials)
+    if drawn < min(given, trials):
+        say(
+            display,
+            f"initial has {given} configurations, but adaptive halving draws {drawn} of {trials} "
+            f"trials: scheduler='adaptive:size={min(given, trials)}' has all of them tried",
             stacklevel=4,
         )
 
