@@ -75,9 +75,11 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	touch $@ $(VENV)/.base
 
 # PyTorch first and by its version: a machine without a GPU may hold a build of it without CUDA.
+# XGBoost without what it brings for GPUs, which is 700 MB.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'xgboost>=1.6'
 	touch $@ $(VENV)/.base $(VENV)/.demo
 
 $(VENV)/.integrations: pyproject.toml $(VENV)/.dev | $(BIN)/python

@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, settings
 # The key that signs study files is kept there, and not in the home of who runs the tests.
 os.environ["XDG_STATE_HOME"] = str(Path(tempfile.gettempdir(), "rungwise-tests-state"))
 
+# Keras is tested on PyTorch, which is there.
+os.environ.setdefault("KERAS_BACKEND", "torch")
+
 settings.register_profile(
     "rungwise",
     derandomize=True,

@@ -48,14 +48,39 @@ WITH_EXAMPLES = [page for page in PAGES if blocks(page, "python")]
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_examples_run(page, capsys):
     shown = dict(OUTPUT.findall(page.read_text(encoding="utf-8")))
+    lacking = set()
     for code in blocks(page, "python"):
-        for name in sorted(imported_by(code) & {"torch", "sklearn", "optuna", "pandas"}):
-            extras.needs(DISTRIBUTIONS.get(name, name))
+        names = sorted(imported_by(code) & LIBRARIES)
+        missing = {name for name in names if extras.missing(DISTRIBUTIONS.get(name, name))}
+        if missing or imported_by(code) & LARGE:  # see below
+            lacking |= missing
+            continue
         capsys.readouterr()
         with extras.skip_where_missing():
             exec(compile(code, str(page), "exec"), {"__name__": "example"})  # noqa: S102
         if code in shown:
             assert capsys.readouterr().out == shown[code]
+    for name in sorted(lacking):
+        extras.needs(DISTRIBUTIONS.get(name, name))
+
+
+LIBRARIES = {"torch", "sklearn", "optuna", "pandas", "lightgbm", "xgboost"}
+LARGE = {"lightning", "transformers", "keras"}
+"""Libraries that examples import; those that are too large for ``make test``."""
+
+
+@pytest.mark.integrations
+@pytest.mark.filterwarnings("ignore")  # of theirs
+@pytest.mark.parametrize("library", sorted(LARGE))
+def test_examples_with_large_libraries_run(library, tmp_path, monkeypatch):
+    extras.needs(library)
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    monkeypatch.chdir(tmp_path)
+    codes = [code for page in WITH_EXAMPLES for code in blocks(page, "python")]
+    found = [code for code in codes if library in imported_by(code)]
+    assert found
+    for code in found:
+        exec(compile(code, library, "exec"), {"__name__": "example"})  # noqa: S102
 
 
 def imported_by(code):

@@ -71,6 +71,7 @@ class Assignment:
         phase: ``"tune"``, or ``"retrain"`` for the winner.
         seed: a number of the trial's own, the same for every job of the trial.
         place: where in the checkpoint store the trial keeps its files.
+        goal: ``"min"`` or ``"max"``; None where it is not known.
     """
 
     job: int
@@ -83,6 +84,7 @@ class Assignment:
     phase: Phase = "tune"
     seed: int = 0
     place: str = ""
+    goal: Literal["min", "max"] | None = None
 
 
 class Run:
@@ -92,6 +94,7 @@ class Run:
         trial: the number of the trial.
         phase: ``"tune"``, or ``"retrain"`` when the winner is trained from scratch.
         metric: the name of the metric.
+        goal: ``"min"`` or ``"max"``; None where it is not known.
         seed: a seed of this trial's own, the same for every job of it and in every rerun of the
             study.
         start: the resource of the last checkpoint, 0 without one.
@@ -127,6 +130,7 @@ class Run:
         self.trial = assignment.trial
         self.phase: Phase = assignment.phase
         self.metric = assignment.metric
+        self.goal = assignment.goal
         self.seed = assignment.seed
         self.until: float = _plain(assignment.until)
         maximum = assignment.max_resource
@@ -206,6 +210,19 @@ class Run:
             raise NotFiniteError(self.metric, value, resource)
         self._send(resource, value, numbers_of)
         return not self.enough
+
+    def take_answer(self, resource: float, *, go_on: bool) -> None:
+        """Take the answer to a report that another process of the job has made.
+
+        For the ranks of a distributed training that do not report: :meth:`resources` ends for them
+        in the same step.
+
+        Args:
+            resource: what was reported.
+            go_on: what rank 0 was answered.
+        """
+        self._last, self.reported = read_resource("resource", resource), True
+        self.enough = not go_on
 
     def _send(self, resource: float, value: float, metrics: Mapping[str, float]) -> None:
         self._last, self.reported = resource, True

@@ -343,6 +343,7 @@ def _run(
             metric=about.metric,
             max_resource=None if about.open_ended else study.scheduler.max_resource,
             seed=study.seed,
+            goal=study.goal,
         ),
         store=options.store_beside(file.path),
         display=display,

@@ -11,6 +11,7 @@ from rungwise.core.decisions import Job
 from rungwise.core.seeding import generator
 from rungwise.run import Assignment, Phase
 from rungwise.tuning.checkpoint_retention import trial_place
+from rungwise.validation import Goal
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class AssignmentMaker:
         phase: ``"tune"`` or ``"retrain"``.
         retrained: the trial whose configuration is retrained.
         place: where a trial keeps its files.
+        goal: ``"min"`` or ``"max"``.
     """
 
     metric: str
@@ -32,6 +34,7 @@ class AssignmentMaker:
     phase: Phase = "tune"
     retrained: int | None = None
     place: Callable[[int], str] = trial_place
+    goal: Goal | None = None
 
     def assign(self, job: Job) -> Assignment:
         """The assignment of a job."""
@@ -43,6 +46,7 @@ class AssignmentMaker:
             phase=self.phase,
             seed=int(generator(self.seed, "trial", trial).integers(2**31)),
             place=self.place(job.trial),
+            goal=self.goal,
         )
         return made if trial == job.trial else dataclasses.replace(made, trial=trial)
 

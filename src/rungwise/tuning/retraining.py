@@ -130,6 +130,7 @@ class Retraining:
                 phase="retrain",
                 retrained=self.trial,
                 place=self._place,
+                goal=self.study.goal,
             ),
             store=self.store,
             display=QuietDisplay(),
