@@ -150,7 +150,7 @@ class LadderOptions:
     )
     size: int | None = option(
         None,
-        text="number of configurations that start together (successive halving only).",
+        text="number of configurations that start together (successive and adaptive halving).",
         check=check_nothing,
         kind=int,
         keyword=False,
@@ -187,7 +187,8 @@ class StopOptions:
 
     trials: int | None = option(
         None,
-        text="maximum number of configurations; 256 if nothing else ends the study.",
+        text="maximum number of configurations; 256 if nothing else ends the study. Of more than "
+        "64 adaptive halving draws half, unless it is given a size.",
         check=make_count_check(1),
         kind=int,
     )

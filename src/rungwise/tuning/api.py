@@ -122,7 +122,8 @@ def tune(
         max_resource: the most training for one configuration, in the unit that run.report counts
             (epochs, steps, rounds). Without it PASHA decides how much is enough, and a warning is
             given when its ceiling reaches the safety net.
-        trials: maximum number of configurations; 256 if nothing else ends the study.
+        trials: maximum number of configurations; 256 if nothing else ends the study. Of more than
+            64 adaptive halving draws half, unless it is given a size.
         backend: where trials are trained: a backend such as rungwise.Local(workers=4), or its name;
             worker processes on this machine by default. For these, workers, gpus_per_worker and
             preload set the options directly.

@@ -79,7 +79,8 @@ def open_study(
         max_resource: the most training for one configuration, in the unit that run.report counts
             (epochs, steps, rounds). Without it PASHA decides how much is enough, and a warning is
             given when its ceiling reaches the safety net.
-        trials: maximum number of configurations; 256 if nothing else ends the study.
+        trials: maximum number of configurations; 256 if nothing else ends the study. Of more than
+            64 adaptive halving draws half, unless it is given a size.
         scheduler: which trial is trained next and how far: a scheduler such as rungwise.ASHA(), or
             its name. By default adaptive halving if max_resource is given, else PASHA.
         min_resource: training of the first rung (r).
