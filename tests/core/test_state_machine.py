@@ -382,6 +382,10 @@ class Machine(RuleBasedStateMachine):
     ],
     ids=["noise", "soft", "regret", "asha", "synchronous"],
 )
-def test_random_studies_keep_every_promise(recipes):
+@pytest.mark.parametrize(
+    "studies", [8, pytest.param(40, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_random_studies_keep_every_promise(recipes, studies):
     machine = type("Machine", (Machine,), {"recipes": recipes})
-    run_state_machine_as_test(machine, settings=settings(max_examples=40, stateful_step_count=40))
+    size = settings(max_examples=studies, stateful_step_count=40)
+    run_state_machine_as_test(machine, settings=size)
