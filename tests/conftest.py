@@ -26,6 +26,7 @@ LONGEST = (
     "test_demo.py",
     "test_docs.py",
     "test_searchers.py",
+    "test_models.py",
     "backends/test_ray.py",
     "test_tuner_killed.py",
     "backends/test_conformance.py",
