@@ -1,5 +1,6 @@
 """What stands around the package agrees with it: pins, workflows, hooks, extras, the layout."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -194,3 +195,36 @@ def test_the_layout_in_contributing_is_the_tree():
     assert real <= named, f"not in the layout: {sorted(real - named)}"
     inside = {path.name + ("/" if path.is_dir() else "") for path in (ROOT / "src").rglob("*")}
     assert named <= inside, f"in the layout only: {sorted(named - inside)}"
+
+
+# -- sizes ------------------------------------------------------------------------------------
+
+LONGEST_FILE, LONGEST_BODY = 550, 60
+"""In lines. The rule is about 400 for a file; what is longer than this is split before it lands."""
+
+
+def list_bodies(tree):
+    """(lines, name) of every function, without its signature and docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+            yield body[-1].end_lineno - body[0].lineno + 1, node.name
+
+
+def test_files_and_functions_are_not_too_long():
+    shipped = [
+        path
+        for place in ("src", "perf", "recording", "scripts", "examples", "docs")
+        for path in (ROOT / place).rglob("*.py")
+    ]
+    assert len(shipped) > 300
+    found = []
+    for path in shipped:
+        text = path.read_text(encoding="utf-8")
+        where = path.relative_to(ROOT)
+        if text.count("\n") > LONGEST_FILE:
+            found.append(f"{where} has {text.count(chr(10))} lines")
+        for lines, name in list_bodies(ast.parse(text)):
+            if lines > LONGEST_BODY:
+                found.append(f"{where}: {name}() has {lines} lines")
+    assert not found
