@@ -105,7 +105,7 @@ def test_import_is_light():
         assert f"'{heavy}'" not in out
 
 
-HEAVY = {"scipy", "vl_convert", "altair", "torch", "optuna", "pandas", "ConfigSpace"}
+HEAVY = {"email", "scipy", "vl_convert", "altair", "torch", "optuna", "pandas", "ConfigSpace"}
 """Slow to import, and not needed by every study."""
 
 SHOWN = {"typer", "rich", "yaml"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 
 from rungwise.errors import InvalidArgumentError, MissingExtraError
@@ -27,9 +26,11 @@ def check_package(feature: str, name: str, *, extra: str, at_least: str) -> None
         found = False
     if not found:
         raise MissingExtraError(feature, extra)
+    from importlib import metadata  # noqa: PLC0415 - it brings in the package email
+
     try:
-        version = importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:  # a source tree on the path
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:  # a source tree on the path
         return
     if _numbers(version) < _numbers(at_least):
         rule = (
