@@ -54,7 +54,7 @@ class SlowDiary(Diary):
 @pytest.mark.parametrize("kind", [Diary, SlowDiary])
 def test_what_happens_is_told_in_its_order(kind, tmp_path):
     diary = kind()
-    result = tune(diary, study=tmp_path / "digits.db")
+    result = tune(diary, study=tmp_path / "digits.db", scheduler="pasha")  # it has a ceiling
     assert type(diary.facts[0]).__name__ == "StudyBegan"
     assert type(diary.facts[-1]).__name__ == "StudyEnded"
     began, ended = diary.facts[0], diary.facts[-1]
