@@ -19,6 +19,9 @@ from rungwise.tuning.summaries import read_summary_view
 MOST_FEEDS = 12
 """How many studies are followed at most; the one that was looked at longest ago is closed."""
 
+WANTED = 25.0
+"""Seconds that a study is followed after a page has last said that it shows it."""
+
 LAST = 1.0
 """Seconds that pages have to get the last state, before a server ends by itself."""
 
@@ -38,18 +41,21 @@ class Ticker(threading.Thread):
         self.feed = feed
         self.ready = threading.Event()
         self._wanted = threading.Event()
+        self._until = 0.0
         self._ended = False
 
     def want(self) -> None:
-        """A page shows it now."""
+        """A page shows it now, and says so again before long."""
+        self._until = time.monotonic() + WANTED
         self._wanted.set()
 
     def run(self) -> None:
         """Look again and again."""
         while not self._ended:
-            if not self._wanted.wait(30):
+            self._wanted.wait()
+            if time.monotonic() > self._until:
+                self._wanted.clear()
                 continue
-            self._wanted.clear()
             pause = self.feed.look()
             self.ready.set()
             time.sleep(pause)

@@ -79,7 +79,8 @@ export class CurvesFigure {
       this.figure.describe("");
       return [];
     }
-    const ranks = new Map(store.ranked().map((trial, rank) => [trial.id, rank]));
+    const rank = store.makeRanking();
+    const ranks = new Map(curves.map(({ id }) => [id, rank(id)]));
     curves.sort((a, b) => ranks.get(b.id) - ranks.get(a.id));
     const [low, high, cut] = this.range(curves);
     const most = Math.max(...curves.map((curve) => curve.resources[curve.resources.length - 1]), 1);
@@ -89,7 +90,8 @@ export class CurvesFigure {
     const y = linear(low, high, plot.bottom, plot.top);
     plot.yAxis(y, store.headline.metric, (mark) => number(mark));
     this.drawRungs(plot, x);
-    plot.xAxis(x, "resource", count);
+    const rungs = store.levels.filter((level) => level >= least && level <= top);
+    plot.xAxis(x, "resource", count, this.axis === "log" && rungs.length > 1 ? rungs : undefined);
     const targets = [];
     plot.clipped(() => this.drawCurves(plot, curves, ranks, x, y, targets));
     const hidden = store.trials.size - curves.length;

@@ -38,6 +38,14 @@ export class Figure {
       if (Math.abs(this.area.clientWidth - this.width) > 1) this.render();
     });
     this.observer.observe(this.area);
+    // What nobody sees is drawn when it comes into sight.
+    this.seen = false;
+    this.stale = true;
+    this.sight = new IntersectionObserver((entries) => {
+      this.seen = entries[entries.length - 1].isIntersecting;
+      if (this.seen && this.stale) this.render();
+    }, { rootMargin: "150px" });
+    this.sight.observe(this.area);
   }
 
   render() {
@@ -46,6 +54,8 @@ export class Figure {
     this.width = width;
     const height = typeof this.height === "function" ? this.height(width) : this.height;
     this.svg.setAttribute("height", height);
+    this.stale = !this.seen;
+    if (this.stale) return;
     const narrow = width < 420;
     const margins = { ...(narrow ? { left: 50, right: 8 } : {}), ...(this.margins || {}) };
     this.targets = this.draw(new Plot(this.svg, width, height, margins)) || [];
@@ -100,5 +110,6 @@ export class Figure {
 
   remove() {
     this.observer.disconnect();
+    this.sight.disconnect();
   }
 }

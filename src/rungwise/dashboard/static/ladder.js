@@ -8,6 +8,8 @@ import { stairs, trace } from "./plot.js";
 
 const PROMOTIONS = 60;
 const DOTS = 1500;
+const SHOWN = 700; // of the trials on a rung, besides the best
+const BEST = 100;
 
 // Every trial at its value on each rung it has reached: filled if it went further.
 export class RungsFigure {
@@ -29,13 +31,20 @@ export class RungsFigure {
     this.figure.render();
   }
 
+  // The trials with a value on a rung, the best first, and of many not all: nobody would see them.
   points(rung) {
+    const sign = this.store.minimised ? 1 : -1;
     const found = [];
-    for (const trial of this.store.trials.values()) {
-      const value = trial.values[rung];
-      if (trial.rungs > rung && value !== null && value !== undefined) found.push({ trial, value, went: trial.rungs > rung + 1 });
+    for (const trial of this.store.trials.values()) if (trial.rungs > rung && typeof trial.values[rung] === "number") found.push(trial);
+    let kept = found;
+    if (found.length > SHOWN) {
+      const every = Math.ceil(found.length / SHOWN);
+      const ranks = Float64Array.from(found, (trial) => sign * trial.values[rung]).sort();
+      const good = ranks[Math.min(BEST, ranks.length - 1)];
+      kept = found.filter((trial, index) => index % every === 0 || sign * trial.values[rung] <= good);
     }
-    return found.sort((a, b) => this.store.compare(a.value, b.value));
+    kept.sort((a, b) => sign * (a.values[rung] - b.values[rung]));
+    return kept.map((trial) => ({ trial, value: trial.values[rung], went: trial.rungs > rung + 1 }));
   }
 
   draw(plot) {
@@ -46,8 +55,8 @@ export class RungsFigure {
       return [];
     }
     const all = rungs.map((_, rung) => this.points(rung));
-    const range = extent(all.flat().map((point) => point.value)) || [0, 1];
-    const sorted = all.flat().map((point) => point.value).sort((a, b) => a - b);
+    const sorted = Float64Array.from(all.flat(), (point) => point.value).sort();
+    const range = extent(sorted) || [0, 1];
     const cut = store.minimised ? [range[0], sorted[Math.floor(sorted.length * 0.97)] ?? range[1]] : [sorted[Math.floor(sorted.length * 0.03)] ?? range[0], range[1]];
     const x = linear(cut[0], cut[1], plot.left + 6, plot.right - 6);
     const step = (plot.bottom - plot.top) / rungs.length;
@@ -73,7 +82,7 @@ export class RungsFigure {
   drawRow(plot, points, x, y, step, targets) {
     const cells = new Map();
     const groups = { went: [], stayed: [], picked: [] };
-    for (const point of points.slice(0, DOTS)) {
+    for (const point of points) {
       const place = Math.min(Math.max(x(point.value), plot.left), plot.right);
       const cell = Math.round(place / 5);
       const level = cells.get(cell) || 0;
@@ -211,16 +220,20 @@ export function makeLadderView(store, context) {
   const promotions = h("section", { class: "card" }, h("h2", {}, "Latest promotions"),
     h("div", { class: "scroll short", tabindex: 0, role: "region", "aria-label": "Latest promotions" },
       h("table", {}, h("thead", {}, h("tr", {}, ["at", "trial", "from", "to"].map((text) => h("th", { scope: "col" }, text)))), latest)));
+  let drawn = "";
   const update = () => {
     for (const figure of figures) figure.update();
+    const promoted = [...store.jobs.values()].filter((job) => job.from > 0).slice(-PROMOTIONS).reverse();
+    const mark = JSON.stringify([store.ladder && store.ladder.explanation, store.ladder && store.ladder.rises.length, promoted.length ? promoted[0].id : null, promoted.length]);
+    if (mark === drawn) return;
+    drawn = mark;
     const found = store.ladder ? store.ladder.rises : [];
     rises.replaceChildren(...found.map((rise, index) => h("li", {},
       h("strong", {}, count(rise.level)), " ",
       h("span", { class: "soft" }, index ? `after ${duration(rise.at)}, ${plural(rise.reports, "report")}, ${count(rise.spent)} spent` : "at the start"),
       rise.why ? h("p", {}, rise.why) : null)));
     if (store.ladder && found.length) rises.append(h("li", { class: "now" }, h("strong", {}, "now"), h("p", {}, store.ladder.explanation)));
-    const promoted = [...store.jobs.values()].filter((job) => job.from > 0).slice(-PROMOTIONS).reverse();
-    latest.replaceChildren(...(promoted.length ? promoted : []).map((job) => h("tr", {},
+    latest.replaceChildren(...promoted.map((job) => h("tr", {},
       h("td", {}, duration(job.start)), h("td", {}, h("a", { href: context.link(`trials/${job.trial}`) }, `trial ${job.trial}`)),
       h("td", { class: "number" }, count(job.from)), h("td", { class: "number" }, count(job.until)))));
   };

@@ -86,8 +86,22 @@ export class Store extends EventTarget {
     return this.minimised ? one - other : other - one;
   }
 
-  ranked() {
-    return [...this.trials.values()].sort((a, b) => this.compare(a.value, b.value) || a.id - b.id);
+  // trial → how many are better: of many trials plain numbers are sorted, not the trials.
+  makeRanking() {
+    const sign = this.minimised ? 1 : -1;
+    const key = (trial) => (trial.value === null ? Infinity : sign * trial.value);
+    const sorted = Float64Array.from(this.trials.values(), key).sort();
+    return (id) => {
+      const wanted = key(this.trials.get(id));
+      let low = 0;
+      let high = sorted.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (sorted[middle] < wanted) low = middle + 1;
+        else high = middle;
+      }
+      return low;
+    };
   }
 
   get levels() {
