@@ -237,8 +237,8 @@ def test_every_error_and_warning_is_on_the_page_of_errors():
 @pytest.mark.parametrize("page", ["README.md", "docs/start/install.md"])
 def test_every_extra_is_listed(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    listed = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", text, re.MULTILINE)
-    named = {name for cell in listed for name in re.findall(r"`([a-z]+)`", cell)}
+    listed = re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", text, re.MULTILINE)
+    named = {name for cell in listed for name in re.findall(r"`([a-z-]+)`", cell)}
     assert named == set(extras.project()["optional-dependencies"]) - {"dev", "integrations-dev"}
 
 
