@@ -51,6 +51,7 @@ def main() -> None:
         {"rate": tune.loguniform(1e-4, 0.3), "width": tune.choice([16, 32, 64, 128])},
         metric="accuracy",
         mode="max",
+        scheduler="pasha",
         max_resource=27,
         trials=options.trials,
         workers=2,
