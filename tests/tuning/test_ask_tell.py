@@ -22,7 +22,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import Reported as ReportedEvent
 from rungwise.run import Assignment
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning import ask_tell, requests
+from rungwise.tuning import ask_tell, plan, requests
 
 SPACE = {"x": rw.Float(0, 1)}
 LIMITS = {"metric": "loss", "goal": "min", "max_resource": 9, "trials": 9, "scheduler": "pasha"}
@@ -638,3 +638,84 @@ def test_transfer_starts_from_an_earlier_study(tmp_path):
         best = study.result.best.config
     with opened(tmp_path / "b.db", transfer=tmp_path / "a.db", leaders=1) as study:
         assert study.ask().config == best
+
+
+# -- callbacks -----------------------------------------------------------------------------------
+
+
+class Recorder(rw.callbacks.Callback):
+    def __init__(self):
+        self.told = []
+
+    def begin(self, study):
+        self.told.append(("begin", study.resumed))
+
+    def started(self, job):
+        self.told.append(("started", job.job))
+
+    def reported(self, report):
+        self.told.append(("reported", report.trial, report.resource, report.decision))
+
+    def left(self, job):
+        self.told.append(("left", job.job, job.state))
+
+    def ended(self, result):
+        self.told.append(("ended", result.how, result.reports))
+
+
+def test_callbacks_are_told_what_happens(tmp_path):
+    recorder = Recorder()
+    with opened(tmp_path / "a.db", scheduler="asha", callbacks=[recorder]) as study:
+        job = study.ask()
+        study.report(job, 1, 0.5)
+        study.ask()
+    assert recorder.told == [
+        ("begin", False),
+        ("started", 0),
+        ("reported", 0, 1, "Pause"),
+        ("left", 0, "paused"),
+        ("started", 1),
+        ("left", 1, "lost"),
+        ("ended", "interrupted", 1),
+    ]
+    with opened(tmp_path / "a.db", scheduler="asha", callbacks=[again := Recorder()]) as study:
+        for job in study.jobs():
+            train(study, job)
+    assert again.told[0] == ("begin", True)
+    assert again.told[-1][:2] == ("ended", "ended")
+
+
+def test_a_callback_that_raises_ends_nothing():
+    class Broken(rw.callbacks.Callback):
+        def reported(self, report):
+            raise ValueError("no room")
+
+    noticed = []
+    with opened(callbacks=[Broken()], on_notice=noticed.append) as study:
+        train(study, study.ask())
+        assert isinstance(study.ask(), rw.Job)
+    assert any("no room" in text for text in noticed)
+
+
+def test_the_safety_net_of_a_study_without_a_maximum_is_said(monkeypatch):
+    monkeypatch.setattr(plan, "SAFETY_RUNGS", 2)
+    recipe = rw.PASHA(ranking="exact")
+
+    def run():
+        with opened(scheduler=recipe, max_resource=None, trials=60) as study:
+            for number, job in enumerate(study.jobs()):
+                for resource in job.resources():
+                    if not study.report(job, resource, math.sin(resource * (number + 1))):
+                        break
+
+    with pytest.warns(rw.SafetyNetWarning):
+        run()
+
+
+def test_notices_are_kept_with_the_study(tmp_path):
+    path = tmp_path / "a.db"
+    with opened(path) as study:
+        study.failed(study.ask(), "out of memory")
+        train(study, study.ask())
+    with StudyFile(path, mode="read") as file:
+        assert any("out of memory (it is retried)" in str(each) for each in file.notices())

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
@@ -47,6 +47,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         auto_end: whether a job has left when its report was answered False.
         kept: whether the file outlives the process.
         on_notice: called with what a person should know.
+        callbacks: who is told what happens.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         auto_end: bool = True,
         kept: bool = True,
         on_notice: Callable[[str], None] | None = None,
+        callbacks: Sequence[Any] = (),
     ) -> None:
         self._file, self._kept, self._auto_end = file, kept, auto_end
         self._process = os.getpid()
@@ -65,7 +67,13 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         self._broken: BaseException | None = None
         self._final: TuningResult | None = None
         self._session = AskingSession(
-            file, folded, options, wake=self._wake, kept=kept, on_notice=on_notice
+            file,
+            folded,
+            options,
+            wake=self._wake,
+            kept=kept,
+            on_notice=on_notice,
+            callbacks=callbacks,
         )
         self._engine, self._backend = self._session.engine, self._session.backend
         weakref.finalize(self, _close, file, self._process)  # one that was forgotten
@@ -174,7 +182,6 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
                 self._say(messages.Crashed(number, f"NotFiniteError: {error}"))
                 return False
             self._say(messages.Reported(number, at, metric, others))
-            self._session.reported(self._engine.jobs[number].trial, at)
             go_on = self._backend.take_answer(number)
             if not go_on and self._auto_end and self._backend.last_resource(number) is not None:
                 self._say(messages.Ended(number))
@@ -297,6 +304,8 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
             try:
                 if self._broken is None:
                     self._session.leave()
+                else:
+                    self._session.end_tracking(failed=True)
             finally:
                 self._final = self._session.make_result(running=False)
                 self._file.close()

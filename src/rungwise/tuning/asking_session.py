@@ -9,19 +9,21 @@ from __future__ import annotations
 import shutil
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from rungwise.backends.asked import AskedJobs
 from rungwise.backends.messages import Message
+from rungwise.core.decisions import Decision, Job
 from rungwise.core.engine import Engine
-from rungwise.core.events import Request, StudyExtended, TrialStopped
+from rungwise.core.events import Reported, Request, StudyExtended, TrialStopped
 from rungwise.core.failures import Failure
 from rungwise.display.quiet import QuietDisplay
 from rungwise.driver import Driver
 from rungwise.errors import RungwiseError
-from rungwise.policy import Policy, Rules, count_failures
+from rungwise.policy import Fact, Policy, Rules, count_failures
 from rungwise.run import Assignment
 from rungwise.storage.study_file import StudyFile
 from rungwise.study_options import RunOptions
@@ -30,13 +32,16 @@ from rungwise.tuning.kept_options import keep_options
 from rungwise.tuning.loading import WORKERS_KEY
 from rungwise.tuning.mirror import Mirror, MirrorPlace
 from rungwise.tuning.misuse import MisuseWatch
+from rungwise.tuning.notices import NoticeKeeper
 from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.requests import RequestDesk
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
+from rungwise.tuning.safety_net import SafetyNetWatch
 from rungwise.tuning.snapshot_keeper import SnapshotKeeper
 from rungwise.tuning.summaries import keep_summary
 from rungwise.tuning.surroundings import FileWatch, make_outage_error
+from rungwise.tuning.tracking import Tracker
 
 REQUESTS_EVERY = 0.5
 """Seconds between two looks for requests."""
@@ -52,6 +57,7 @@ class AskingSession:
         wake: called, from another thread, when a proposal has been computed.
         kept: whether the file outlives the process.
         on_notice: called with what a person should know.
+        callbacks: who is told what happens.
 
     Attributes:
         engine: the study.
@@ -68,10 +74,12 @@ class AskingSession:
         wake: Callable[[], None],
         kept: bool,
         on_notice: Callable[[str], None] | None,
+        callbacks: Sequence[Any] = (),
     ) -> None:
         self._file, self._options, self._kept = file, options, kept
         self._folder = _Folder(None if kept else file.path.parent)
         self._on_notice = on_notice
+        self._ended = False  # then the file is closed
         self.engine, since = folded
         self.interrupted = False
         self._version_asked = -1  # the engine's, when there was nothing to do
@@ -79,9 +87,12 @@ class AskingSession:
         self._next_requests = 0.0
         about, study = file.about, self.engine.study
         maximum = None if about.open_ended else study.scheduler.max_resource
-        assignments = AssignmentMaker(about.metric, maximum, study.seed)
+        assignments = self._assignments = AssignmentMaker(about.metric, maximum, study.seed)
         store = options.store_beside(file.path)
-        self._misuse = MisuseWatch(QuietDisplay(), self.engine, assignments, store)
+        self._notices = NoticeKeeper(QuietDisplay(), self._keep_notice)
+        self._misuse = MisuseWatch(self._notices, self.engine, assignments, store)
+        self._safety_net = SafetyNetWatch(self.engine, self.notice)
+        self._tracker = Tracker(file.main, self.engine, assignments, callbacks, kept=kept)
         self._watch = FileWatch(file)
         self.backend = AskedJobs(since)
         self._policy = self._make_policy()
@@ -92,7 +103,8 @@ class AskingSession:
             self.backend,
             log=file.main,
             policy=self._policy,
-            assign=assignments.assign,
+            assign=self._assign,
+            on_fact=self._acted,
             ready=self._ahead.ready,
         )
         self._snapshots = SnapshotKeeper(file.main, self.engine)
@@ -101,6 +113,18 @@ class AskingSession:
         if options.mirror is not None:
             place = MirrorPlace(options.mirror, file.path.name)
             self._mirror = Mirror(file.path, place, options.mirror_every)
+        self._tracker.begin()
+
+    def _assign(self, job: Job) -> Assignment:
+        self._tracker.started(job, self.backend.now)
+        return self._assignments.assign(job)
+
+    def _acted(self, fact: Fact, decision: Decision) -> None:
+        if type(fact) is Reported:
+            self._misuse.reported(self.engine.jobs[fact.job].trial, fact.resource)
+            if self._assignments.max_resource is None:
+                self._safety_net.check()
+        self._tracker.acted(fact, decision)
 
     def _make_policy(self) -> Policy:
         options = self._options
@@ -162,10 +186,6 @@ class AskingSession:
         self.backend.say(message)
         self.step()
 
-    def reported(self, trial: int, resource: float) -> None:
-        """A trial has reported: look for what is probably not meant."""
-        self._misuse.reported(trial, resource)
-
     def step(self) -> None:
         """Handle what was said, apply what was asked of the study, and look for hung jobs."""
         self._drive()
@@ -177,6 +197,8 @@ class AskingSession:
                 self.notice(text)
             self._drive()
         self._snapshots.work()
+        for text in self._tracker.take_notices():
+            self.notice(text)
         if self._mirror is not None:
             for text in self._mirror.take_notices():
                 self.notice(text)
@@ -199,9 +221,14 @@ class AskingSession:
         )
 
     def notice(self, text: str) -> None:
-        """Pass on what a person should know."""
+        """Pass on what a person should know, and keep it with the study."""
+        self._notices.keep(text)
         if self._on_notice is not None:
             self._on_notice(text)
+
+    def _keep_notice(self, text: str) -> None:
+        if self._kept and not self._ended:
+            self._file.note_notice(self.backend.now, text)
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -231,14 +258,23 @@ class AskingSession:
         """Give up the jobs that are open, and write the summary and a snapshot."""
         self._driver.recall()
         self._driver.halt()
+        self.end_tracking(failed=False)
         keep_options(self._file, self._options, self._count_workers())
         if self._kept:
             self._snapshots.close()
             with suppress(RungwiseError):  # it is only a summary
                 keep_summary(self._file, self.engine, self.backend.now)
 
+    def end_tracking(self, *, failed: bool) -> None:
+        """The study ends, or stops: callbacks close what they have open."""
+        why = self.engine.why()
+        self._tracker.end(self.backend.now, why, failed=failed, show=self.notice)
+        for text in self._tracker.take_notices():
+            self.notice(text)
+
     def end(self) -> None:
         """End the threads; the file is closed, and nobody holds what they may be waiting for."""
+        self._ended = True
         self._ahead.close()
         if self._mirror is not None:
             for text in self._mirror.close():

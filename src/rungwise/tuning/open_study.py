@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -14,6 +15,7 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.foreign_names import answer_unknown_names
+from rungwise.option_checks import check_callbacks
 from rungwise.options import check_switch, take
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
@@ -28,6 +30,7 @@ from rungwise.tuning.kept_options import keep_options
 from rungwise.tuning.loading import WORKERS_KEY
 from rungwise.tuning.places import check_kept, fetch_from_mirror
 from rungwise.tuning.plan import build_limits, build_study, give_ladder
+from rungwise.tuning.tracking import KEY
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.trust import sign
 
@@ -63,6 +66,7 @@ def open_study(
     durability: Durability = "normal",
     auto_end: bool = True,
     on_notice: Callable[[str], None] | None = None,
+    callbacks: Sequence[Any] = (),
 ) -> AskTellStudy:
     """Open a study that a loop of your own asks for jobs: :meth:`AskTellStudy.ask`, ``report``.
 
@@ -118,6 +122,10 @@ def open_study(
             ``ended(job)`` when it has, for loops in which that takes time: until then its trial is
             not promoted.
         on_notice: called with what a person should know: a trial that failed, for example.
+        callbacks: what is told everything that happens, such as rungwise.callbacks.TensorBoard(),
+            or names of such; what one of them raises never ends the study.
+
+        callbacks: ...
 
     Raises:
         StudyDiffersError: the file holds another study.
@@ -138,6 +146,7 @@ def open_study(
     given = locals()
     search, stop = take(SearchOptions, given), take(StopOptions, given)
     options = take(RunOptions, given)
+    told = check_callbacks("callbacks", callbacks)
     check_switch("auto_end", auto_end)
     if on_notice is not None and not callable(on_notice):
         raise InvalidArgumentError("on_notice", on_notice, "it must be a function")
@@ -176,6 +185,7 @@ def open_study(
                 auto_end=bool(auto_end),
                 kept=study is not None,
                 on_notice=on_notice,
+                callbacks=told,
             )
         except BaseException:
             file.close()
@@ -184,6 +194,7 @@ def open_study(
 
 def _describe(metric: str, options: RunOptions, earlier: Transfer, *, open_ended: bool) -> About:
     kept = {**options.to_json(), WORKERS_KEY: 1, ASKED: True, **earlier.record()}
+    kept[KEY] = secrets.token_hex(6)
     return About(
         metric=metric,
         open_ended=open_ended,
