@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from rungwise.integrations.sklearn import ASHASearchCV, PASHASearchCV
 
-CANDIDATES, MAXIMUM = 27, 81
+MAXIMUM = 81
 
 
 def load(name: str) -> tuple[Any, Any]:
@@ -81,10 +81,12 @@ TASKS: dict[str, tuple[str, Callable[[int], Any], Any, str]] = {
 }
 
 
-def make_searches(estimator: Any, space: Any, resource: str, seed: int) -> dict[str, Any]:
+def make_searches(
+    estimator: Any, space: Any, resource: str, seed: int, candidates: int
+) -> dict[str, Any]:
     """The searches by name; each is to train its winner with the maximum."""
     rungs: dict[str, Any] = {
-        "n_candidates": CANDIDATES,
+        "n_candidates": candidates,
         "resource": resource,
         "max_resources": MAXIMUM,
         "min_resources": 1,
@@ -97,7 +99,7 @@ def make_searches(estimator: Any, space: Any, resource: str, seed: int) -> dict[
         "HalvingRandomSearchCV": HalvingRandomSearchCV(
             estimator, space, refit=False, **rungs, **common
         ),
-        "RandomizedSearchCV": RandomizedSearchCV(full, space, n_iter=CANDIDATES, **common),
+        "RandomizedSearchCV": RandomizedSearchCV(full, space, n_iter=candidates, **common),
     }
 
 
@@ -118,8 +120,10 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=3)
-    seeds = parser.parse_args().seeds
-    print(f"{CANDIDATES} candidates, up to {MAXIMUM}, 3 folds, mean of {seeds} seeds")
+    parser.add_argument("--candidates", type=int, default=81)
+    given = parser.parse_args()
+    seeds, candidates = given.seeds, given.candidates
+    print(f"{candidates} candidates, up to {MAXIMUM}, 3 folds, mean of {seeds} seeds")
     print(f"{'':26}{'test score (difference to the best)':>12}   CPU s (times PASHASearchCV)")
     warnings.simplefilter("ignore")
     ratios: dict[str, list[float]] = {}
@@ -129,7 +133,7 @@ def main() -> None:
         for seed in range(seeds):
             stratify = None if name == "diabetes" else y
             data = train_test_split(x, y, test_size=0.5, random_state=seed, stratify=stratify)
-            searches = make_searches(make(seed), space, resource, seed)
+            searches = make_searches(make(seed), space, resource, seed, candidates)
             for kind, search in searches.items():
                 found.setdefault(kind, []).append(measure(search, resource, data))
         print(task)

@@ -313,6 +313,7 @@ def test_a_trial_that_fails_ranks_last_and_a_repeated_one_is_another():
     study.pruner.ceiling(study)
     (fold,) = study.pruner._folds[study._storage].values()
     assert fold.scheduler.rungs[0].losses.keys() == {0, 1}
+    assert study.trials[1].system_attrs[f"{ours.MARK}0"]["trial"] == 1
     assert fold.scheduler.rungs[1].losses[0] == math.inf
 
 

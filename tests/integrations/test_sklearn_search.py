@@ -352,7 +352,7 @@ def test_passes_are_the_resource():
     assert Counting.passes == 2 * (9 + 3 * 2 + 6) + 9
     assert type(search.best_estimator_) is Counting
     assert set(search.best_params_) == {"var_smoothing"}
-    assert search.cv_results_["param_partial_fit"].max() == 9
+    assert max(search.cv_results_["param_partial_fit"]) == 9
     # From scratch: as many passes at once.
     winner = Counting(**search.best_params_)
     for number in range(9):
@@ -495,6 +495,19 @@ def test_the_winner_is_among_those_that_were_trained_furthest():
     assert search.best_index_ == top[np.argmax(scores(search)[top])]
     assert search.best_score_ == scores(search)[search.best_index_]
     assert results["n_resources"][search.best_index_] == search.ceiling_
+
+
+@pytest.mark.parametrize(
+    ("rungs", "means", "best"),
+    [
+        ([0, 0, 1, 1], [0.9, 0.5, 0.6, 0.7], 3),
+        ([0, 0, 1], [0.9, 0.5, math.nan], 0),
+        ([0, 0], [math.nan, math.nan], 0),
+    ],
+)
+def test_a_better_score_on_less_does_not_win(rungs, means, best):
+    results = {"iter": np.array(rungs), "mean_test_score": np.array(means)}
+    assert PASHASearchCV._select_best_index(True, "score", results) == best
 
 
 def test_refit_by_a_function_and_not_at_all():

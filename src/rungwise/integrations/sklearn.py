@@ -20,7 +20,7 @@ try:
     import numpy as np
     from sklearn.base import is_classifier
     from sklearn.metrics import check_scoring
-    from sklearn.model_selection import ParameterSampler
+    from sklearn.model_selection import ParameterSampler, check_cv
     from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils import check_random_state, resample
     from sklearn.utils.multiclass import check_classification_targets
@@ -55,6 +55,7 @@ class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no t
     """What the searches share."""
 
     estimator: Any
+    cv: Any
 
     def __init__(
         self,
@@ -114,7 +115,11 @@ class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no t
         self._n_samples_orig = _num_samples(X)
         self._check_arguments()
         estimator: Any = self.estimator
+        self._splitter = check_cv(self.cv, y, classifier=is_classifier(estimator))
+        self._find_resources(X, y, params.get("groups"))
         with ExitStack() as stack:
+            stack.callback(setattr, self, "cv", self.cv)
+            self.cv = self._splitter  # an iterable of folds can be read only once
             if self._continues():
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rungwise-"))
                 passes = self.max_resources if self.resource == PASSES else 0
@@ -193,14 +198,14 @@ class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no t
             return is_exact(self.estimator, self.resource)
         return bool(self.warm_start)
 
-    def _check_input_parameters(self, X: Any, y: Any, split_params: Any) -> None:  # noqa: N803
-        """Find the smallest and the largest resource; called by the base class."""
-        _check_constant(self._checked_cv_orig)
+    def _find_resources(self, X: Any, y: Any, groups: Any) -> None:  # noqa: N803
+        """The smallest and the largest resource."""
+        _check_constant(self._splitter)
         smallest: Any = self.min_resources
         if smallest in ("smallest", "exhaust"):
             smallest = 1
             if self.resource == "n_samples":
-                smallest = 2 * self._checked_cv_orig.get_n_splits(X, y, **split_params)
+                smallest = 2 * self._splitter.get_n_splits(X, y, groups)
                 if is_classifier(self.estimator) and y is not None:
                     check_classification_targets(y)
                     smallest *= len(np.unique(np.asarray(y)))
@@ -284,9 +289,7 @@ class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no t
             chosen = [dict(candidates[job.config["candidate"]]) for job in jobs]
             splitter = None
             if self.resource == "n_samples":
-                splitter = _Subsampling(
-                    self._checked_cv_orig, level / self._n_samples_orig, self._seed
-                )
+                splitter = _Subsampling(self._splitter, level / self._n_samples_orig, self._seed)
             else:
                 chosen = [{**params, self.resource: level} for params in chosen]
             more = {
