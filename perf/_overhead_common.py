@@ -138,15 +138,18 @@ class Watch:
 
     start: float
     wall: float = 0.0
+    cpu: float = 0.0  # of this process
 
 
 @contextmanager
 def stopwatch(task: Task) -> Iterator[Watch]:
     """Time the tuner from its call to its return."""
     watch = Watch(time.monotonic())
+    begun = time.process_time()
     Path(task.folder, "start").write_text(repr(watch.start), encoding="utf-8")
     yield watch
     watch.wall = time.monotonic() - watch.start
+    watch.cpu = time.process_time() - begun
 
 
 def peak_mb() -> float:
@@ -164,6 +167,7 @@ def print_outcome(task: Task, watch: Watch, seen: int, peak: float | None = None
     """Print what came of a task; seen is how many reports the tuner knows of."""
     outcome: dict[str, Any] = {
         "wall": watch.wall,
+        "cpu": watch.cpu,
         "setup": watch.start - task.born,
         "start": watch.start,
         "seen": seen,

@@ -4,7 +4,8 @@ Every report is committed to the study file before it is acknowledged: rungwise 
 durability (survives any kill of any process), rungwise-full with durability="full" (survives power
 loss, too), rungwise-ray with workers on a Ray that is started as for Ray Tune. fixed:
 FixedResource. asha: ASHA, which promotes, with a checkpoint (an empty file) at every epoch that a
-job ends with, so that nothing is trained twice.
+job ends with, so that nothing is trained twice. rungwise+csv and so on: with a callback, for
+callbacks.py.
 """
 
 from __future__ import annotations
@@ -29,6 +30,20 @@ def train(config: dict[str, Any], run: Any) -> None:
                 (folder / "marker").touch()
         run.report(epoch, loss=loss)
         mine.reported()
+
+
+def choose_callbacks(task: Task) -> list[Any]:
+    """What the study is tracked with: rungwise+csv, rungwise+tensorboard, …; in the folder."""
+    name = task.system.partition("+")[2]
+    folder = Path(task.folder)
+    made: dict[str, list[Any]] = {
+        "": [],
+        "csv": [rw.callbacks.CSV(folder / "reports.csv")],
+        "tensorboard": [rw.callbacks.TensorBoard(folder / "runs")],
+        "mlflow": [rw.callbacks.MLflow(f"sqlite:///{folder}/mlflow.db")],
+        "wandb": [rw.callbacks.WandB(mode="offline", folder=folder)],
+    }
+    return made[name]
 
 
 def choose_backend(task: Task) -> Any:
@@ -61,6 +76,7 @@ def main() -> None:
             seconds=task.limit,
             show="quiet",
             seed=0,
+            callbacks=choose_callbacks(task),
         )
     print_outcome(task, watch, seen=result.reports)
 

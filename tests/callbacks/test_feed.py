@@ -14,6 +14,7 @@ from rungwise.testing.callbacks import Notices, make_beginning, make_end, train
 
 SPACE = {"x": rw.Float(0, 1)}
 COMMON = {"metric": "loss", "goal": "min", "max_resource": 9, "trials": 8, "retries": 0, "seed": 3}
+COMMON["scheduler"] = "pasha"
 
 
 def tune(*callbacks, study=None, **options):

@@ -39,6 +39,7 @@ class CSV(Callback):
     """
 
     paths: ClassVar[tuple[str, ...]] = ("file",)
+    slow: ClassVar[bool] = True  # a disk may be far away
 
     def __init__(self, file: str | os.PathLike[str] = "reports.csv") -> None:
         self._path = Path(str(file))
@@ -77,12 +78,14 @@ class CSV(Callback):
 
     def reported(self, report: ReportEvent) -> None:
         self._write(report)
-        assert self._stream is not None
-        self._stream.flush()
 
     def fill(self, reports: Iterable[ReportEvent]) -> None:
         for report in reports:
             self._write(report)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._stream.flush()
 
     def ended(self, result: StudyEnded) -> None:  # noqa: ARG002 - all that is needed is in it
         self._close()

@@ -94,6 +94,7 @@ def run_study(path: Path, *callbacks: Any, interrupt_after: int = 0) -> rw.Tunin
             SPACE,
             metric="loss",
             goal="min",
+            scheduler="pasha",
             max_resource=9,
             trials=8,
             retries=0,
