@@ -7,6 +7,7 @@ run is found again by its tags, so that a study that is resumed goes on in the s
 from __future__ import annotations
 
 import logging
+import math
 import re
 import time
 from collections import defaultdict
@@ -35,6 +36,9 @@ PARENT, NAME = "mlflow.parentRunId", "mlflow.runName"
 
 BATCH = 1000
 """Metrics that one request may hold, by the rules of MLflow."""
+
+SLICE = 0.05
+"""Seconds that requests are made for in one go while the study runs."""
 
 LONGEST = 250
 """Characters of a name."""
@@ -120,16 +124,24 @@ class MLflow(Callback):
         self._waiting[None].append(self._metric("ceiling", raised.level, now, raised.reports))
 
     def flush(self) -> None:
-        for trial in [trial for trial, waiting in self._waiting.items() if waiting]:
+        self._send(seconds=SLICE)
+
+    def _send(self, *, seconds: float = math.inf) -> None:
+        """Send what waits, the trials that have waited longest first, for about so long."""
+        begun = time.monotonic()
+        while self._waiting and time.monotonic() - begun < seconds:
+            trial = next(iter(self._waiting))
             self._write(trial)
+            del self._waiting[trial]
         for trial, state in list(self._ends.items()):
-            self._end_trial(trial, state)
-            del self._ends[trial]
+            if trial not in self._waiting and time.monotonic() - begun < seconds:
+                self._end_trial(trial, state)
+                del self._ends[trial]
 
     def ended(self, result: StudyEnded) -> None:
         if result.how == "ended":
             self._ends = {trial: result.trials[trial] for trial in result.trials}
-        self.flush()
+        self._send()
         now = int(time.time() * 1000)
         metrics = [] if result.best is None else [self._metric("best", result.best, now, 0)]
         best = {"rungwise.why": result.why, "rungwise.best_trial": result.best_trial}
