@@ -76,7 +76,7 @@ def main() -> None:
             browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             for view, scheme, (width, height) in PICTURES:
                 context = browser.new_context(
-                    color_scheme=scheme,  # type: ignore[arg-type]
+                    color_scheme=scheme,
                     viewport={"width": width, "height": height},
                     reduced_motion="reduce",
                 )

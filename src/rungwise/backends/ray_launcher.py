@@ -6,6 +6,7 @@ Ray places the actors and says when one is gone; everything else goes over socke
 
 from __future__ import annotations
 
+import math
 import secrets
 import socket
 import time
@@ -31,6 +32,9 @@ DRAIN_EVERY = 1.0
 
 ENDING_TIME = 2.0
 """Seconds in which an actor must say how its worker ended, once that has closed its socket."""
+
+SILENT_TIME = 60.0
+"""Seconds in which an actor is not waited for if another one on its node did not answer."""
 
 KILLING_TIME = 10.0
 """Seconds in which a worker must be gone once it was killed; then its actor is killed."""
@@ -221,6 +225,7 @@ class RayLauncher:
         self._handles: dict[int, RayHandle] = {}
         self._counted = workers
         self._looked = self._asked = 0.0
+        self._silent: dict[str, float] = {}  # nodes that did not answer, and when
         self._listener = Listener(cluster.address_of_this_node(), self._greeted)
         self.arrivals: int | None = self._listener.fileno()
         self._names = {node.id: node.name for node in cluster.nodes()}
@@ -404,12 +409,17 @@ class RayLauncher:
 
     def await_ending(self, handle: RayHandle) -> None:
         """Wait until it is known how a worker has ended, but not for long."""
-        deadline = time.monotonic() + ENDING_TIME
+        node = handle.slot.node
+        # A node that was cut off takes all its slots with it: the tuner waits for it once.
+        known = time.monotonic() - self._silent.get(node, -math.inf) < SILENT_TIME
+        deadline = time.monotonic() + (0 if known else ENDING_TIME)
         asked = False
+        self._listener.attend()  # it may have said so already
         while not handle.dead:
             left = deadline - time.monotonic()
             if left <= 0:
                 self.give_up(handle.slot, f"{handle.slot.label} does not answer")
+                self._silent[node] = time.monotonic()
                 break
             if left < ENDING_TIME / 2 and not asked:
                 asked = True  # it has closed its socket, but runs on
