@@ -120,7 +120,7 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--candidates", type=int, default=81)
+    parser.add_argument("--candidates", type=int, default=27)
     given = parser.parse_args()
     seeds, candidates = given.seeds, given.candidates
     print(f"{candidates} candidates, up to {MAXIMUM}, 3 folds, mean of {seeds} seeds")

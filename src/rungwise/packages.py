@@ -7,7 +7,9 @@ import importlib.util
 from rungwise.errors import InvalidArgumentError, MissingExtraError
 
 
-def check_package(feature: str, name: str, *, extra: str, at_least: str) -> None:
+def check_package(
+    feature: str, name: str, *, extra: str, at_least: str, module: str | None = None
+) -> None:
     """Raise now if a package is missing or too old; it is not imported.
 
     Args:
@@ -15,13 +17,14 @@ def check_package(feature: str, name: str, *, extra: str, at_least: str) -> None
         name: of the package, as it is installed and imported.
         extra: the extra of rungwise that installs it.
         at_least: the lowest version, such as ``"2.10"``.
+        module: the name by which it is imported, if that is another.
 
     Raises:
         MissingExtraError: it is not installed.
         InvalidArgumentError: it is too old.
     """
     try:
-        found = importlib.util.find_spec(name.replace("-", "_")) is not None
+        found = importlib.util.find_spec(module or name.replace("-", "_")) is not None
     except (ImportError, ValueError):  # its import is blocked, or it is installed only in part
         found = False
     if not found:

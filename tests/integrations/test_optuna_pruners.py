@@ -246,7 +246,9 @@ def test_steps_from_0_are_the_same_as_from_1(direction):
     assert found[0] == found[1]
 
 
-def test_steps_from_0_are_announced_once():
+@pytest.fixture
+def logged():
+    """What our pruners have logged."""
     seen = []
 
     class Handler(logging.Handler):
@@ -254,18 +256,27 @@ def test_steps_from_0_are_announced_once():
             seen.append(record.getMessage())
 
     logger = logging.getLogger("rungwise.integrations.optuna")
-    handler = Handler()
+    handler, before = Handler(), logger.level
     logger.addHandler(handler)
-    before, level = logger.level, logging.INFO
-    logger.setLevel(level)
-    try:
-        create(ours.PASHAPruner(max_resource=9)).optimize(
-            lambda trial: objective(trial, epochs=9, first=0), n_trials=3
-        )
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
-    assert seen == ["Steps are counted from 0 here: step 0 is one unit of resource."]
+    logger.setLevel(logging.INFO)
+    yield seen
+    logger.removeHandler(handler)
+    logger.setLevel(before)
+
+
+def test_steps_from_0_are_announced_once(logged):
+    create(ours.PASHAPruner(max_resource=9)).optimize(
+        lambda trial: objective(trial, epochs=9, first=0), n_trials=3
+    )
+    assert logged == ["Steps are counted from 0 here: step 0 is one unit of resource."]
+
+
+def test_an_objective_that_never_reports_is_noticed(logged):
+    study = create(ours.PASHAPruner(max_resource=9))
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+    assert study.pruner.ceiling(study) == 3
+    assert len(logged) == 1
+    assert "Trial 0 has completed without trial.report(value, step)" in logged[0]
 
 
 def test_a_trial_that_goes_on_although_it_was_stopped_is_told_again():
@@ -368,6 +379,17 @@ def test_without_a_report_there_is_no_best():
 
 
 # -- arguments -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["3.6.1", "2.0"])
+def test_a_host_that_is_too_old_is_named(version):
+    code = (
+        "import importlib.metadata as m; real = m.version\n"
+        f"m.version = lambda name: {version!r} if name == 'optuna' else real(name)\n"
+        "import rungwise.integrations.optuna"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f"the version of optuna is '{version}', but" in done.stderr
 
 
 def test_several_objectives_are_refused():

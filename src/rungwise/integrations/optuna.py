@@ -21,21 +21,19 @@ from datetime import datetime, timezone
 from typing import Any
 from weakref import WeakKeyDictionary
 
-try:
-    import optuna
-except ImportError:  # pragma: no cover - the checks run with the extra
-    from rungwise.errors import MissingExtraError
-
-    raise MissingExtraError("rungwise.integrations.optuna", "optuna") from None
-
 from rungwise.core.decisions import STOP
 from rungwise.core.scheduler import Scheduler
 from rungwise.core.trials import Trial
 from rungwise.errors import InvalidArgumentError, NothingFoundError, RetrainingError
+from rungwise.packages import check_package
 from rungwise.rankings import Noise, Ranking
 from rungwise.schedulers import ASHA, PASHA
 from rungwise.schedulers.presets import Promote
 from rungwise.views import BestTrial
+
+check_package("rungwise.integrations.optuna", "optuna", extra="optuna", at_least="4")
+
+import optuna  # noqa: E402 - named if missing
 
 MARK = "rungwise:rung:"
 """System attributes of a trial: its arrivals at rungs, numbered from 0."""
@@ -314,6 +312,7 @@ class _Fold:
         self._levels = recipe.ladder.levels
         self._events: list[_Event] = []
         self._progress: dict[int, _Progress] = {}
+        self._said_silent = False
         self._known = 0  # trials that have been looked at
         self._open: set[int] = set()  # those of them that have not ended
         self._start_over()
@@ -412,12 +411,23 @@ class _Fold:
             progress.resource, progress.stopped = mark["resource"], mark["stop"]
         if trial.state.is_finished():
             self._open.discard(number)
+            self._say_if_silent(trial)
             if not progress.stopped:
                 # Failed, or ended before its next rung: it ranks last there.
                 at = trial.datetime_complete.replace(tzinfo=timezone.utc).timestamp()
                 points = tuple(self._list_points(trial, progress.resource))
                 progress.stopped = True
                 yield _Event(at, number, progress.marks, points, ended=True)
+
+    def _say_if_silent(self, trial: Any) -> None:
+        complete = trial.state == optuna.trial.TrialState.COMPLETE
+        if complete and not trial.intermediate_values and not self._said_silent:
+            self._said_silent = True
+            _logger.warning(
+                "Trial %d has completed without trial.report(value, step): only what is reported "
+                "is compared, so that no trial of such an objective is ever stopped.",
+                trial.number,
+            )
 
     def _refold(self) -> None:
         self._start_over()

@@ -16,29 +16,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
-try:
-    import numpy as np
-    from sklearn.base import is_classifier
-    from sklearn.metrics import check_scoring
-    from sklearn.model_selection import ParameterSampler, check_cv
-    from sklearn.model_selection._search import BaseSearchCV
-    from sklearn.utils import check_random_state, resample
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import _num_samples
-except ImportError:  # pragma: no cover - the checks run with the extra
-    from rungwise.errors import MissingExtraError
-
-    raise MissingExtraError("rungwise.integrations.sklearn", "sklearn") from None
+import numpy as np
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.scheduler import Recipe
 from rungwise.errors import InvalidArgumentError
-from rungwise.integrations.sklearn_continuing import (
-    PASSES,
-    is_exact,
-    make_continuing,
-    restore_kind,
-)
+from rungwise.packages import check_package
 from rungwise.rankings import Noise, Ranking
 from rungwise.schedulers import ASHA, PASHA
 from rungwise.space import Int
@@ -47,6 +30,29 @@ from rungwise.tuning.open_study import open_study
 from rungwise.validation import one_of, whole
 from rungwise.views import StudyView
 from rungwise.views.ended import EndedStudy
+
+check_package(
+    "rungwise.integrations.sklearn",
+    "scikit-learn",
+    extra="sklearn",
+    at_least="1.4",
+    module="sklearn",
+)
+
+from sklearn.base import is_classifier  # noqa: E402 - named if missing
+from sklearn.metrics import check_scoring  # noqa: E402
+from sklearn.model_selection import ParameterSampler, check_cv  # noqa: E402
+from sklearn.model_selection._search import BaseSearchCV  # noqa: E402
+from sklearn.utils import check_random_state, resample  # noqa: E402
+from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
+from sklearn.utils.validation import _num_samples  # noqa: E402
+
+from rungwise.integrations.sklearn_continuing import (  # noqa: E402
+    PASSES,
+    is_exact,
+    make_continuing,
+    restore_kind,
+)
 
 Amount = int | Literal["auto", "smallest", "exhaust"]
 
