@@ -227,6 +227,27 @@ def test_the_token_is_in_no_command_line_and_a_large_function_arrives(tmp_path, 
     assert (event.value, dict(event.metrics)) == (0, {"size": 3_000_000, "typed": 0})
 
 
+def test_each_worker_has_gpus_of_its_own(tmp_path, cluster):
+    """As many as were asked for, of those that Ray says a node has."""
+
+    def train(config, run):
+        (tmp_path / f"trial-{run.trial}").touch()
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.glob("trial-*"))) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)  # until the other worker trains, too
+        run.report(1, loss=int("".join(os.environ["CUDA_VISIBLE_DEVICES"].split(","))))
+
+    node, seen = add_node(cluster, num_gpus=4), []
+    try:
+        more = {"trials": 2, "max_resource": 1, "on_report": seen.append}
+        tune(train, tmp_path / "s.db", backend=rw.Ray(2, gpus_per_worker=2), **more)
+        with pytest.raises(InvalidArgumentError, match=r"the most that a node .* has is 4"):
+            tune(train, tmp_path / "t.db", backend=rw.Ray(2, gpus_per_worker=8))
+    finally:
+        cluster.remove_node(node, allow_graceful=False)
+    assert {event.value for event in seen} == {1, 23}  # 0 and 1, 2 and 3
+
+
 # -- nodes that come and go ----------------------------------------------------------------------
 
 
