@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rungwise.callbacks.base import Callback
-from rungwise.callbacks.events import CeilingRaised, JobLeft, ReportEvent, StudyBegan, StudyEnded
+from rungwise.callbacks.events import (
+    CeilingRaised,
+    JobLeft,
+    JobStarted,
+    ReportEvent,
+    StudyBegan,
+    StudyEnded,
+)
 from rungwise.callbacks.steps import StepCounter
 from rungwise.packages import check_package
 from rungwise.validation import real
@@ -72,6 +79,7 @@ class TensorBoard(Callback):
         self._steps = StepCounter("TensorBoard", self._scale, study.notice)
         name = re.sub(r"[^\w.-]+", "_", study.name)[:80]
         self._root = self._folder / f"{name}-{study.key}"
+        self._configs: dict[int, Mapping[str, Any]] = {}
         self._trials.clear()
         self._open.clear()
         new = not self._root.exists()
@@ -79,6 +87,9 @@ class TensorBoard(Callback):
         self._events = _EventFile(self._root)
         if new:
             self._events.write(_describe_experiment(study))
+
+    def started(self, job: JobStarted) -> None:
+        self._configs[job.trial] = job.config
 
     def reported(self, report: ReportEvent) -> None:
         trial = self._trial(report.trial)
@@ -97,10 +108,13 @@ class TensorBoard(Callback):
 
     def left(self, job: JobLeft) -> None:
         if job.state not in ("paused", "lost"):
-            self._trial(job.trial).write_end(job.state)
-        trial = self._open.pop(job.trial, None)
-        if trial is not None:
-            trial.file.close()
+            trial = self._trial(job.trial)
+            if not trial.has_config:  # it failed before it has reported
+                trial.write_config(self._configs.get(job.trial, {}))
+            trial.write_end(job.state)
+        self._configs.pop(job.trial, None)
+        if job.trial in self._open:
+            self._open.pop(job.trial).file.close()
 
     def ceiling(self, raised: CeilingRaised) -> None:
         self._events.write_scalars(raised.reports, {"ceiling": raised.level})
