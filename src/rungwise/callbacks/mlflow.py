@@ -77,6 +77,7 @@ class MLflow(Callback):
     def check(self) -> None:
         """The package must be there."""
         check_package("the callback MLflow", "mlflow", extra="mlflow", at_least="2.9")
+        import_module("mlflow.tracking")  # seconds, which a study that runs would feel
 
     def begin(self, study: StudyBegan) -> None:
         self.check()
