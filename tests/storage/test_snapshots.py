@@ -1,5 +1,6 @@
 """Snapshots of large studies: they change nothing but the time that reading takes."""
 
+import importlib
 import json
 import math
 import shutil
@@ -14,7 +15,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, LogUnavailableError, SchemaError
-from rungwise.storage import snapshots
+from rungwise.storage import engine_state, snapshots
 from rungwise.storage.engine_state import digest_engine
 from rungwise.storage.object_graphs import GraphReader
 from rungwise.storage.snapshots import read_snapshot
@@ -282,6 +283,75 @@ def test_a_study_whose_state_cannot_be_stored_is_replayed(tmp_path, monkeypatch)
     tuned(path, scheduler=rw.PASHA(max_resource=9))
     assert read(path) is None
     assert rw.load(path).trials == 14
+
+
+OWN = """
+import rungwise as rw
+from dataclasses import dataclass
+
+class Own:
+    def __init__(self, inner):
+        self._inner = inner
+        self.state = {state}
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "_inner":
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+@dataclass(frozen=True)
+class Recipe:
+    max_resource: int = 9
+
+    def limited_to(self, max_resource):
+        return Recipe(max_resource)
+
+    def build(self, *, trials):
+        return Own(rw.ASHA(max_resource=self.max_resource).build(trials=trials))
+"""
+
+CHAIN = "[chain := [], [chain := [chain] for _ in range(3000)]][0] or chain"
+
+
+def write_own(place, monkeypatch, state):
+    """A module of the user's own; its scheduler keeps this."""
+    (place / "own_scheduler.py").write_text(OWN.replace("{state}", state))
+    monkeypatch.syspath_prepend(place)
+    monkeypatch.delitem(sys.modules, "own_scheduler", raising=False)
+    importlib.invalidate_caches()
+    engine_state._digest_module.cache_clear()
+    return importlib.import_module("own_scheduler").Recipe()
+
+
+@pytest.mark.parametrize("state", ["{None, 1, 'a'}", CHAIN], ids=["no order", "a chain"])
+def test_a_state_that_cannot_be_written_does_not_end_the_study(tmp_path, monkeypatch, state):
+    path = tmp_path / "study.db"
+    recipe = write_own(tmp_path, monkeypatch, state)
+    assert tuned(path, scheduler=recipe, max_resource=None).trials == 14
+    with StudyFile(path, mode="read", types=[type(recipe)]) as file:
+        assert read_snapshot(file.log, [type(recipe)]) is None
+
+
+def test_a_scheduler_of_ones_own_that_has_changed_is_replayed(tmp_path, monkeypatch):
+    path = tmp_path / "study.db"
+
+    def is_used(recipe):
+        with StudyFile(path, mode="read", types=[type(recipe)]) as file:
+            return read_snapshot(file.log, [type(recipe)]) is not None
+
+    recipe = write_own(tmp_path, monkeypatch, "1")
+    tuned(path, scheduler=recipe, max_resource=None)
+    assert is_used(recipe)
+    assert not is_used(write_own(tmp_path, monkeypatch, "2"))
+
+
+def test_of_code_without_a_file_there_is_no_snapshot(tmp_path, monkeypatch):
+    path = tmp_path / "study.db"
+    recipe = write_own(tmp_path, monkeypatch, "1")
+    monkeypatch.delattr(sys.modules["own_scheduler"], "__file__")
+    assert tuned(path, scheduler=recipe, max_resource=None).trials == 14
+    with StudyFile(path, mode="read", types=[type(recipe)]) as file:
+        assert file.log.select("SELECT * FROM snapshot") == []
 
 
 def test_nothing_is_kept_of_an_engine_that_is_ahead_of_its_log(tmp_path, monkeypatch):

@@ -33,13 +33,32 @@ _HEAD = struct.Struct("<q")
 
 
 @cache
-def compute_layout() -> str:
-    """The digest of the code whose state is stored."""
+def _digest_code() -> str:
+    """The digest of the code of rungwise whose state is stored."""
     digest = hashlib.sha256(f"{__version__} {sys.byteorder} {sys.version_info}".encode())
     for package in _PURE:
         for path in sorted(Path(package.__path__[0]).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+@cache
+def _digest_module(name: str) -> str:
+    path = getattr(sys.modules.get(name), "__file__", None)
+    try:
+        return hashlib.sha256(Path(str(path)).read_bytes()).hexdigest()
+    except OSError as error:  # of a notebook, for example
+        raise SchemaError(f"the code of the module {name} cannot be read: {error}") from None
+
+
+def compute_layout(study: Study) -> str:
+    """The digest of the code whose state is stored, the user's own modules among it.
+
+    Raises:
+        SchemaError: the study uses code that has no file, so that nobody can tell if it changed.
+    """
+    modules = sorted(each for each in _list_modules(study) if not each.startswith("rungwise."))
+    return " ".join([_digest_code(), *map(_digest_module, modules)])
 
 
 # -- curves ------------------------------------------------------------------------------------
@@ -94,6 +113,14 @@ def engine_to_text(engine: Engine, clock: float, *, arrays: bool = True) -> str:
     Raises:
         SchemaError: its scheduler keeps something that cannot be stored.
     """
+    try:
+        return _to_text(engine, clock, arrays=arrays)
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        # Of a scheduler of the user's own: a set that has no order, or a chain of many objects.
+        raise SchemaError(f"its state cannot be stored: {error}") from error
+
+
+def _to_text(engine: Engine, clock: float, *, arrays: bool) -> str:
     allowed = partial(_is_allowed, study=engine.study)
     writer = GraphWriter(engine.trials, allowed, arrays=arrays)
     trials, jobs = engine.trials, engine.jobs

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rungwise.core.engine import Engine
-from rungwise.errors import CorruptLogError, RungwiseError
+from rungwise.errors import CorruptLogError, RungwiseError, SchemaError
 from rungwise.storage.engine_state import (
     compute_layout,
     engine_from_text,
@@ -80,7 +80,7 @@ def write_snapshot(log: SqliteLog, engine: Engine, clock: float, curves: KeptCur
     chunk = pack_points(engine.trials, lengths)
     digests = [*curves.digests, hashlib.sha256(chunk).hexdigest()]
     entries, checksum = log.head
-    row = (entries, checksum, compute_layout(), text, " ".join(digests))
+    row = (entries, checksum, compute_layout(log.study), text, " ".join(digests))
     with log.transaction() as database:
         if not curves.digests:
             database.execute("DELETE FROM curves")
@@ -108,7 +108,10 @@ def read_snapshot(log: SqliteLog, types: Sequence[type] = ()) -> Snapshot | None
         return None
     *row, digest = found[0]
     entries, checksum, layout, text, digests = row
-    if layout != compute_layout() or digest != _compute_digest(*row):
+    try:
+        if layout != compute_layout(log.study) or digest != _compute_digest(*row):
+            return None
+    except SchemaError:  # of code that has no file
         return None
     if tuple(map(type, row)) != (int, int, str, str, str):
         return None
