@@ -1,5 +1,6 @@
 """What callbacks are told, and that nothing they do reaches the study."""
 
+import sys
 import threading
 import time
 from collections import Counter
@@ -317,3 +318,39 @@ def test_what_a_callback_needs_is_asked_for_before_anything_starts(tmp_path):
     with pytest.raises(MissingExtraError, match=r"rungwise\[testing\]"):
         tune(Needs(), study=tmp_path / "s.db")
     assert not (tmp_path / "s.db").exists()
+
+
+class Exiting(Diary):
+    def reported(self, report):
+        super().reported(report)
+        sys.exit("the tracker gives up")
+
+
+class SlowExiting(Exiting):
+    slow = True
+
+
+@pytest.mark.parametrize("kind", [Exiting, SlowExiting])
+def test_a_callback_that_would_exit_ends_neither_the_study_nor_its_own_thread(kind, tmp_path):
+    exiting, diary = kind(), Diary()
+    with pytest.warns(UsageWarning, match="SystemExit: the tracker gives up"):
+        tune(exiting, diary, study=tmp_path / "study.db")
+    assert type(exiting.facts[-1]).__name__ == "StudyEnded"
+    assert len(diary.of("ReportEvent")) > outlets.FAILURES
+
+
+def test_a_ctrl_c_that_meets_a_callback_is_one_for_the_study():
+    class Met(Diary):
+        def reported(self, report):
+            raise KeyboardInterrupt
+
+    with pytest.raises(rw.StudyInterrupted):
+        tune(Met())
+
+
+def test_a_study_that_never_begins_leaves_no_thread():
+    feed = CallbackFeed([SlowDiary()])
+    before = threading.active_count()
+    feed.close(print)
+    assert threading.active_count() == before
+    assert not any(each.name == "rungwise-SlowDiary" for each in threading.enumerate())

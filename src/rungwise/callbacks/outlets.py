@@ -97,14 +97,18 @@ class Outlet:
             return
         try:
             method(*arguments)
-        except Exception as error:
-            if self._fatal:
+        except BaseException as error:  # a library may call sys.exit()
+            if self._fatal or self._is_of_the_study(error):
                 raise
             self._failed(name, error)
         else:
             self._in_a_row[name] = 0
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _is_of_the_study(self, error: BaseException) -> bool:
+        """Whether an error has only met the callback, and was meant for the study: a Ctrl-C."""
+        return isinstance(error, KeyboardInterrupt)
+
+    def _failed(self, name: str, error: BaseException) -> None:
         self._failures += 1
         self._in_a_row[name] += 1
         self._missed += 1
@@ -134,10 +138,11 @@ class QueuedOutlet(Outlet):
         self._thread = threading.Thread(
             target=self._work, name=f"rungwise-{self._name}", daemon=True
         )
-        self._thread.start()
 
     def put(self, name: str, fact: Any) -> None:
         """Let a fact wait for its turn, if there is room."""
+        if self._thread.ident is None:  # the first one: until then nobody would end the thread
+            self._thread.start()
         if len(self._queue) < CAPACITY or isinstance(fact, StudyEnded):
             self._queue.append((name, fact))
         else:
@@ -170,6 +175,10 @@ class QueuedOutlet(Outlet):
                     f"with the same callback: it adds what is missing"
                 )
                 return
+
+    def _is_of_the_study(self, error: BaseException) -> bool:  # noqa: ARG002
+        """In this thread none is."""
+        return False
 
     def _work(self) -> None:
         pause = 0.0
