@@ -1,5 +1,6 @@
 """What can be said of the adapter of Ray Tune without starting Ray."""
 
+import os
 import pickle
 import sys
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from extras import needs
 import rungwise as rw
 from rungwise.core.events import JobLost
 from rungwise.errors import InvalidArgumentError, MissingExtraError
+from rungwise.integrations.ray_trials import TrialIds
 from rungwise.storage.study_file import StudyFile
 
 
@@ -340,6 +342,17 @@ def restore(study, trials):
         if trial.status in ("RUNNING", "PAUSED"):
             trial.status = "PENDING"
     return FakeRay(parts[1].study, trials)
+
+
+def test_a_line_of_ids_that_was_cut_off_spoils_no_other(tmp_path):
+    ids = TrialIds(tmp_path)
+    ids.add("a", 0)
+    ids.add("b", 1)
+    path = tmp_path / "ray-trials.jsonl"
+    os.truncate(path, path.stat().st_size - 4)
+    TrialIds(tmp_path).add("c", 2)
+    again = TrialIds(tmp_path)
+    assert [again.find_number(each) for each in "abc"] == [0, None, 2]
 
 
 def test_a_study_is_restored_with_its_rungs(make):

@@ -406,6 +406,41 @@ def test_a_job_that_hangs_is_given_to_another():
     assert "it sent no report for 0.6 s (report_timeout)" in noticed[0]
 
 
+def test_an_on_notice_that_fails_does_no_harm():
+    def fail(text):
+        raise BrokenPipeError("nobody reads")
+
+    with opened(on_notice=fail) as study:
+        job = study.ask()
+        with pytest.warns(rw.UsageWarning, match=r"on_notice failed \(BrokenPipe.*trial 0 failed"):
+            study.failed(job, "bad luck")
+        assert study.ask().trial == job.trial
+        assert len(study.result.failures) == 1
+
+
+def test_an_on_notice_may_ask_and_tell_itself_and_holds_nobody_up():
+    held, reached = threading.Lock(), threading.Event()
+
+    def ask(text):
+        if threading.current_thread() is not threading.main_thread():
+            reached.set()
+            with held:
+                pass
+        told.append(study.ask().trial)
+
+    told = []
+    with opened(on_notice=ask) as study, held:
+        job, other = study.ask(), study.ask()
+        thread = threading.Thread(target=study.failed, args=(job, "bad luck"))
+        thread.start()
+        assert reached.wait(30)
+        study.report(other, 1, 0.5)  # while the other thread waits for what this one holds
+        held.release()
+        thread.join(30)
+        held.acquire()
+    assert told == [job.trial]
+
+
 def test_an_outage_stops_it_and_spares_the_trials(tmp_path):
     path = tmp_path / "a.db"
     with opened(path, trials=60, retries=0) as study:

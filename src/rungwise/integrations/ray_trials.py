@@ -22,8 +22,11 @@ class TrialIds:
         self._numbers: dict[str, int] = {}
         self._ids: dict[int, str] = {}
         if self._path.exists():
-            *lines, _torn = self._path.read_text(encoding="utf-8").split("\n")
-            for line in lines:
+            data = self._path.read_bytes()
+            whole = data[: data.rfind(b"\n") + 1]
+            if len(whole) < len(data):  # a line that was cut off; what follows begins a new one
+                os.truncate(self._path, len(whole))
+            for line in whole.splitlines():
                 ray_id, number = json.loads(line)
                 self._note(ray_id, number)
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rungwise.core.engine import Engine
-from rungwise.errors import CorruptLogError, RungwiseError, SchemaError
+from rungwise.errors import CorruptLogError, RungwiseError
 from rungwise.storage.engine_state import (
     compute_layout,
     engine_from_text,
@@ -108,18 +108,15 @@ def read_snapshot(log: SqliteLog, types: Sequence[type] = ()) -> Snapshot | None
         return None
     *row, digest = found[0]
     entries, checksum, layout, text, digests = row
-    try:
-        if layout != compute_layout(log.study) or digest != _compute_digest(*row):
-            return None
-    except SchemaError:  # of code that has no file
-        return None
-    if tuple(map(type, row)) != (int, int, str, str, str):
+    if tuple(map(type, row)) != (int, int, str, str, str) or digest != _compute_digest(*row):
         return None
     ending = log.select("SELECT checksum FROM entries WHERE number = ?", (entries - 1,))
     if ending != [(checksum,)]:
         return None
     names = digests.split()
     try:
+        if layout != compute_layout(log.study):
+            return None
         chunks = _read_chunks(log, names)
         engine, clock, lengths = engine_from_text(text, log.study, chunks, types)
     except (RungwiseError, ValueError, TypeError, LookupError, AttributeError, RecursionError):

@@ -10,6 +10,7 @@ import math
 import os
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -18,7 +19,7 @@ from typing import Any
 from rungwise.backends import messages
 from rungwise.core.decisions import WAIT, Done, Wait
 from rungwise.core.engine import Engine
-from rungwise.errors import InvalidArgumentError, NotFiniteError, StudyClosedError
+from rungwise.errors import InvalidArgumentError, NotFiniteError, StudyClosedError, UsageWarning
 from rungwise.run import Assignment, read_number, read_resource
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.study_options import RunOptions
@@ -67,14 +68,9 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         self._broken: BaseException | None = None
         self._final: TuningResult | None = None
         self._session = AskingSession(
-            file,
-            folded,
-            options,
-            wake=self._wake,
-            kept=kept,
-            on_notice=on_notice,
-            callbacks=callbacks,
+            file, folded, options, wake=self._wake, kept=kept, callbacks=callbacks
         )
+        self._on_notice, self._telling = on_notice, threading.RLock()
         self._engine, self._backend = self._session.engine, self._session.backend
         weakref.finalize(self, _close, file, self._process)  # one that was forgotten
         self._stop_watching = threading.Event()
@@ -239,9 +235,12 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
                 f"but this is process {os.getpid()}: let that one do it"
             )
             raise StudyClosedError(self._path, reason)
-        with self._changed:
-            self._check()
-            yield
+        try:
+            with self._changed:
+                self._check()
+                yield
+        finally:
+            self._tell()
 
     def _check(self) -> None:
         if self._final is not None:
@@ -264,6 +263,31 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
             self._session.say(message)
         self._changed.notify_all()
 
+    def _tell(self, wait: float = 0.0) -> None:
+        """Pass on what a person should know, while nothing is held and nothing is half done.
+
+        Args:
+            wait: how long to wait for another thread that passes it on.
+        """
+        if not self._telling.acquire(timeout=wait):
+            return
+        try:
+            while self._session.notices:
+                text = self._session.notices.popleft()
+                try:
+                    if self._on_notice is not None:
+                        self._on_notice(text)
+                except Exception as error:  # noqa: BLE001 - of the user's own
+                    what = f"on_notice failed ({type(error).__name__}: {error}) with the notice: "
+                    warnings.warn(f"{what}{text}", UsageWarning, stacklevel=4)
+        finally:
+            self._telling.release()
+
+    def _show(self, text: str) -> None:
+        """Tell something at once, in a call that takes long: nothing is half done any more."""
+        self._session.notice(text)
+        self._tell()
+
     def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
@@ -275,6 +299,8 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
                 with suppress(Exception), self._guarding():  # the next call says what it was
                     self._session.step()
                 self._changed.notify_all()
+        with suppress(UsageWarning):  # where warnings are errors: this thread goes on
+            self._tell()
 
     @property
     def _path(self) -> str | None:
@@ -303,15 +329,16 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
                 return
             try:
                 if self._broken is None:
-                    self._session.leave()
+                    self._session.leave(self._show)
                 else:
-                    self._session.end_tracking(failed=True)
+                    self._session.end_tracking(failed=True, show=self._show)
             finally:
                 self._final = self._session.make_result(running=False)
                 self._file.close()
                 self._changed.notify_all()
         # Without the lock: the thread that computes a proposal may be waiting for it.
         self._session.end()
+        self._tell(wait=1.0)
 
     def __exit__(self, *_: object) -> None:
         self.close()

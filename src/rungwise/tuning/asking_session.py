@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -56,10 +57,10 @@ class AskingSession:
         options: how it is run.
         wake: called, from another thread, when a proposal has been computed.
         kept: whether the file outlives the process.
-        on_notice: called with what a person should know.
         callbacks: who is told what happens.
 
     Attributes:
+        notices: what a person should know, and has not been told yet.
         engine: the study.
         backend: what was said and decided.
         interrupted: whether it was asked to stop.
@@ -73,12 +74,11 @@ class AskingSession:
         *,
         wake: Callable[[], None],
         kept: bool,
-        on_notice: Callable[[str], None] | None,
         callbacks: Sequence[Any] = (),
     ) -> None:
         self._file, self._options, self._kept = file, options, kept
         self._folder = _Folder(None if kept else file.path.parent)
-        self._on_notice = on_notice
+        self.notices: deque[str] = deque()
         self._ended = False  # then the file is closed
         self.engine, since = folded
         self.interrupted = False
@@ -221,10 +221,9 @@ class AskingSession:
         )
 
     def notice(self, text: str) -> None:
-        """Pass on what a person should know, and keep it with the study."""
+        """Keep what a person should know: with the study, and until it can be told."""
         self._notices.keep(text)
-        if self._on_notice is not None:
-            self._on_notice(text)
+        self.notices.append(text)
 
     def _keep_notice(self, text: str) -> None:
         if self._kept and not self._ended:
@@ -254,21 +253,25 @@ class AskingSession:
         """How many jobs were open at a time, at most."""
         return max(self._most_open, int(self._file.about.options.get(WORKERS_KEY, 1)))
 
-    def leave(self) -> None:
-        """Give up the jobs that are open, and write the summary and a snapshot."""
+    def leave(self, show: Callable[[str], None]) -> None:
+        """Give up the jobs that are open, and write the summary and a snapshot.
+
+        Args:
+            show: tells a person at once what is waited for.
+        """
         self._driver.recall()
         self._driver.halt()
-        self.end_tracking(failed=False)
+        self.end_tracking(failed=False, show=show)
         keep_options(self._file, self._options, self._count_workers())
         if self._kept:
             self._snapshots.close()
             with suppress(RungwiseError):  # it is only a summary
                 keep_summary(self._file, self.engine, self.backend.now)
 
-    def end_tracking(self, *, failed: bool) -> None:
+    def end_tracking(self, *, failed: bool, show: Callable[[str], None]) -> None:
         """The study ends, or stops: callbacks close what they have open."""
         why = self.engine.why()
-        self._tracker.end(self.backend.now, why, failed=failed, show=self.notice)
+        self._tracker.end(self.backend.now, why, failed=failed, show=show)
         for text in self._tracker.take_notices():
             self.notice(text)
 
