@@ -56,7 +56,9 @@ def test_a_page_is_found_by_what_people_would_write(given):
 
 def test_a_page_that_is_not_there_is_answered_with_those_that_are():
     names = list(manual.list_pages(DOCS))
-    with pytest.raises(InvalidArgumentError, match="coming-from/sklearn or start/sklearn"):
+    with pytest.raises(
+        InvalidArgumentError, match="coming-from/sklearn or integrations/sklearn or"
+    ):
         manual.find_name("sklearn", names)
     with pytest.raises(InvalidArgumentError, match="did you mean scripts"):
         manual.find_name("script", names)
