@@ -216,3 +216,20 @@ def test_a_tuner_killed_after_the_extension_goes_on_from_there(tmp_path):
     result = rw.load(path)
     assert (result.ended, result.trials, len(result.view.extensions)) == (True, 16, 1)
     assert result.max_resource == 9
+
+
+def test_a_study_goes_on_with_the_default_scheduler_of_when_it_was_begun(tmp_path):
+    """In version 0.1.0 that was PASHA, also where the maximum was known."""
+
+    def train(config, run):
+        for epoch in run.resources():
+            run.report(epoch, loss=config["x"] + 1 / epoch)
+
+    given = {"metric": "loss", "max_resource": 9, "backend": "threads:1", "show": "quiet"}
+    given |= {"study": tmp_path / "study.db"}
+    space = {"x": rw.Float(0, 1)}
+    rw.tune(train, space, trials=6, scheduler="pasha", **given)
+    again = rw.tune(train, space, trials=8, **given)
+    assert (again.trials, again.view.recipe) == (8, rw.PASHA(max_resource=9))
+    with pytest.raises(rw.StudyDiffersError, match="PASHA in the file, AdaptiveHalving asked for"):
+        rw.tune(train, space, trials=8, scheduler="adaptive", **given)
