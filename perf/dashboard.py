@@ -80,7 +80,7 @@ def measure_live(file: StudyFile, entries: Iterator[Entry], rate: int, seconds: 
     """Write at a rate, as a tuner does."""
     begun = time.monotonic()
     for tick in range(seconds * 10):
-        write_batches(file, entries, rate // 10, rate // 10)
+        write_batches(file, entries, rate // 10, max(1, rate // 100))
         time.sleep(max(0.0, begun + (tick + 1) / 10 - time.monotonic()))
 
 

@@ -77,6 +77,8 @@ def check_commands(examples: Path) -> None:
     run(COMMAND, "tune", "train.py", "--space", "space.yaml", "--metric", "accuracy", *limits)
     expect("The study ended", run(COMMAND, "show", "train.db"))
     expect("train.db", run(COMMAND, "list"))
+    run(COMMAND, "report", "train.db", "-o", "report.html")
+    expect("Learning curves", Path("report.html").read_text(encoding="utf-8"))
     run(COMMAND, "simulate", "--help")
     expect("fashion-nas", run(COMMAND, "benchmark", "list"))
     expect("RUNGWISE_REPORTS", run(COMMAND, "manual", "scripts"))

@@ -8,6 +8,7 @@ import pytest
 from dashboard_stories import make_finished, make_interrupted, train, tune
 
 import rungwise as rw
+from rungwise.core.decisions import Continue, Stop
 from rungwise.dashboard.details import write_files, write_trial
 from rungwise.dashboard.feed import Feed
 from rungwise.dashboard.follower import Follower
@@ -58,7 +59,7 @@ def test_entries_are_read_as_the_log_reads_them(studies, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("UPDATE entries SET event = replace(event, '1', '2') WHERE number = 9", "was altered"),
+        ("UPDATE entries SET event = event || ' ' WHERE number = 9", "was altered"),
         ("DELETE FROM entries WHERE number = 9", "entry 9 is missing"),
         ("UPDATE entries SET event = 5 WHERE number = 9", "9"),
         ("UPDATE entries SET event = '[' WHERE number = 9", "altered"),
@@ -71,6 +72,24 @@ def test_a_damaged_file_is_named_and_never_shown_as_whole(studies, tmp_path, cha
     database.close()
     follower = read_all(path)
     assert said in follower.problem
+
+
+def test_a_log_with_another_decision_is_refused_from_there_on(studies, tmp_path):
+    path = tmp_path / "s.db"
+    with StudyFile(studies / "finished.db", mode="read") as source, StudyFile(path) as file:
+        entries, about = list(source.read_from()), source.about
+        place = next(n for n, (_, decision) in enumerate(entries) if decision == Continue())
+        entries[place] = (entries[place][0], Stop())
+        file.begin_with(source.log.study, about)
+        file.extend(entries)
+    follower = read_all(path)
+    assert "would be another one now" in follower.problem
+    reports = follower.fold.engine.reports
+    with StudyFile(path) as file:
+        file.extend(entries[place:])
+    assert not follower.poll()
+    assert "would be another one now" in follower.problem
+    assert follower.fold.engine.reports == reports
 
 
 def test_only_new_entries_are_read(tmp_path, monkeypatch):

@@ -101,6 +101,12 @@ class Feed:
         self._publish(LATE)  # paced by itself
         return min(SLOW, max(QUICK, took / SHARE))
 
+    def fail(self, error: Exception) -> None:
+        """Say on the page that a look has failed."""
+        with self._changed:
+            self._follower.say(f"it cannot be shown: {type(error).__name__}: {error}")
+        self._publish(())
+
     def _check_place(self) -> None:
         """Start over for another study, or for another ladder."""
         follower, fold = self._follower, self._follower.fold

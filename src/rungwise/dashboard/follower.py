@@ -114,6 +114,7 @@ class Follower:
         self._position, self._notes = Position(), 0
         self._seen: tuple[Any, ...] = ()  # of the file, when all of it had been read
         self._place: Any = None  # which file it was
+        self._broken = False
         self._lock = FileLock(path.with_name(path.name + ".lock"))
 
     def poll(self) -> bool:
@@ -127,18 +128,20 @@ class Follower:
             return False
         if state[0] is None:
             self._seen = state
-            self._say("the file is gone; what is shown is the last that was read of it")
+            self.say("the file is gone; what is shown is the last that was read of it")
             return False
         if self._place not in (None, state[0]):
             self._start_over("the file was replaced by another one")
         self._place = state[0]
+        if self._broken:  # what came after an entry that cannot be folded would be wrong
+            return False
         try:
             more = self._read()
         except (RungwiseError, OSError) as error:
             self._seen = state
-            self._say(str(error))
+            self.say(str(error))
             return False
-        self._say("")
+        self.say("")
         if not more:
             self._seen = state
         return more
@@ -158,7 +161,8 @@ class Follower:
             return (None,)
         return tuple(found)
 
-    def _say(self, problem: str) -> None:
+    def say(self, problem: str) -> None:
+        """Tell what is wrong now; empty if nothing is."""
         if problem != self.problem:
             self.problem = problem
             self.version += 1
@@ -167,7 +171,8 @@ class Follower:
         if self.fold is not None:
             self.restarts += 1
         self.fold, self._position, self._notes = None, Position(), 0
-        self._say(why)
+        self._broken = False
+        self.say(why)
         self.version += 1
 
     # -- reading -------------------------------------------------------------------------------
@@ -186,11 +191,13 @@ class Follower:
                 self._read_notes(file, fold)
         if entries:
             self.version += 1
+        self._broken = True  # until all of them have been folded: then nothing is missing
         for part, entry in entries:
             if part:
                 self._retrain(fold, part, entry)
             else:
                 self._apply(fold, entry)
+        self._broken = False
         return bool(entries)
 
     def _begin(self, study: Study, about: About) -> Fold:

@@ -19,6 +19,9 @@ from rungwise.tuning.summaries import read_summary_view
 MOST_FEEDS = 12
 """How many studies are followed at most; the one that was looked at longest ago is closed."""
 
+AFTER_FAILURE = 5.0
+"""Seconds to wait after something that should not have happened."""
+
 WANTED = 25.0
 """Seconds that a study is followed after a page has last said that it shows it."""
 
@@ -56,7 +59,11 @@ class Ticker(threading.Thread):
             if time.monotonic() > self._until:
                 self._wanted.clear()
                 continue
-            pause = self.feed.look()
+            try:
+                pause = self.feed.look()
+            except Exception as error:  # noqa: BLE001 - a page that says so is better than none
+                self.feed.fail(error)
+                pause = AFTER_FAILURE
             self.ready.set()
             time.sleep(pause)
 

@@ -33,6 +33,7 @@ export class Figure {
     this.area.addEventListener("pointerleave", () => { this.tip.hidden = true; });
     this.area.addEventListener("click", (event) => this.click(event));
     this.width = 0;
+    this.scale = 1;
     this.targets = [];
     this.observer = new ResizeObserver(() => {
       if (Math.abs(this.area.clientWidth - this.width) > 1) this.render();
@@ -49,11 +50,13 @@ export class Figure {
   }
 
   render() {
-    const width = this.area.clientWidth;
-    if (!width) return;
-    this.width = width;
+    this.width = this.area.clientWidth;
+    if (!this.width) return;
+    // On a very large screen everything is drawn larger, as the text beside it is.
+    this.scale = window.innerWidth >= 2600 ? 1.5 : 1;
+    const width = this.width / this.scale;
     const height = typeof this.height === "function" ? this.height(width) : this.height;
-    this.svg.setAttribute("height", height);
+    this.svg.setAttribute("height", height * this.scale);
     this.stale = !this.seen;
     if (this.stale) return;
     const narrow = width < 420;
@@ -77,8 +80,8 @@ export class Figure {
 
   nearest(event) {
     const box = this.area.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    const y = event.clientY - box.top;
+    const x = (event.clientX - box.left) / this.scale;
+    const y = (event.clientY - box.top) / this.scale;
     let found = null;
     let least = 26 * 26;
     for (const target of this.targets) {
@@ -98,9 +101,10 @@ export class Figure {
     if (!found) return;
     const text = typeof found[2] === "function" ? found[2]() : found[2];
     this.tip.textContent = text;
-    const left = Math.min(Math.max(found[0] + 12, 4), Math.max(4, this.width - this.tip.offsetWidth - 4));
+    const [x, y] = [found[0] * this.scale, found[1] * this.scale];
+    const left = Math.min(Math.max(x + 12, 4), Math.max(4, this.width - this.tip.offsetWidth - 4));
     this.tip.style.setProperty("left", `${left}px`);
-    this.tip.style.setProperty("top", `${Math.max(found[1] - this.tip.offsetHeight - 10, 2)}px`);
+    this.tip.style.setProperty("top", `${Math.max(y - this.tip.offsetHeight - 10, 2)}px`);
   }
 
   click(event) {

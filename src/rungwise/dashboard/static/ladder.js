@@ -7,7 +7,6 @@ import { extent, linear, log } from "./scale.js";
 import { stairs, trace } from "./plot.js";
 
 const PROMOTIONS = 60;
-const DOTS = 1500;
 const SHOWN = 700; // of the trials on a rung, besides the best
 const BEST = 100;
 
@@ -105,6 +104,17 @@ export class RungsFigure {
   }
 }
 
+// One of those that would be drawn on top of each other.
+function unlike(items, place) {
+  const seen = new Set();
+  return items.filter((item) => {
+    const key = place(item);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
 // Jobs over time at the resource they got to, and the ceiling above them.
 export class ClimbFigure {
   constructor(store, { height = 300, wide = false } = {}) {
@@ -138,17 +148,18 @@ export class ClimbFigure {
     plot.yAxis(y, "resource (rungs)", count, levels.filter((level) => level <= highest));
     plot.xAxis(x, "time of the study", duration);
     const targets = [];
-    const done = jobs.filter((job) => job.end !== null);
-    const promotions = jobs.filter((job) => job.from > 0);
+    const ended = jobs.filter((job) => job.end !== null);
+    const done = unlike(ended, (job) => `${job.until} ${job.how} ${Math.round(x(job.end) / 3)}`);
+    const promotions = unlike(jobs.filter((job) => job.from > 0), (job) => `${job.from} ${job.until} ${Math.round(x(job.start))}`);
     plot.path(promotions.map((job) => `M${x(job.start).toFixed(1)} ${y(Math.max(job.from, levels[0])).toFixed(1)}V${y(job.until).toFixed(1)}`).join(""), { stroke: faint, "stroke-width": 1, opacity: promotions.length > 300 ? 0.35 : 0.9 });
     const failed = done.filter((job) => job.how === "failed");
     const fine = done.filter((job) => job.how !== "failed" && job.how !== "lost");
-    plot.dots(fine.map((job) => [x(job.end), y(job.until)]), done.length > 400 ? 1.8 : 3, marks[0], { opacity: 0.75 });
+    plot.dots(fine.map((job) => [x(job.end), y(job.until)]), ended.length > 400 ? 1.8 : 3, marks[0], { opacity: 0.75 });
     plot.dots(failed.map((job) => [x(job.end), y(job.until)]), 3, marks[1]);
-    plot.dots(done.filter((job) => store.selected.has(job.trial)).map((job) => [x(job.end), y(job.until)]), 5, best);
+    plot.dots(ended.filter((job) => store.selected.has(job.trial)).map((job) => [x(job.end), y(job.until)]), 5, best);
     plot.path(stairs(rises.map((rise) => [x(rise.at), y(rise.level)]), plot.right), { stroke: best, "stroke-width": 2.4 });
     for (const rise of rises) targets.push([x(rise.at), y(rise.level), `the ceiling is at ${count(rise.level)} from ${duration(rise.at)} on\n${rise.why}`]);
-    for (const job of done.slice(-DOTS)) targets.push([x(job.end), y(job.until), `trial ${job.trial}, job ${job.id}\nfrom ${count(job.from)} to ${count(job.until)}: ${job.how}`, () => store.toggle(job.trial)]);
+    for (const job of done) targets.push([x(job.end), y(job.until), `trial ${job.trial}, job ${job.id}\nfrom ${count(job.from)} to ${count(job.until)}: ${job.how}`, () => store.toggle(job.trial)]);
     plot.legend([[best, "ceiling", "line"], [marks[0], "end of a job", "dot"], [faint, "promotion", "line"], ...(failed.length ? [[marks[1], "failed", "dot"]] : [])], plot.left, 14);
     this.figure.describe(soft && store.use && store.use.hidden ? `The last ${count(jobs.length)} jobs are drawn.` : "");
     return targets;
