@@ -1,6 +1,7 @@
 """What is folded: only what is new, and always what the whole log says."""
 
 import json
+import re
 import shutil
 import sqlite3
 
@@ -257,3 +258,17 @@ def test_what_is_expensive_is_computed_seldom():
     now[0] += 1 / SHARE
     assert paced.get(4) == 3
     assert paced.get(4, now=True) == 3
+
+
+def test_a_study_that_runs_says_what_is_to_come_and_one_that_was_extended_says_so(tmp_path):
+    path = make_interrupted(tmp_path)
+    requests.extend(path, trials=60)
+    with StudyFile(path):  # as a tuner has it
+        feed = Feed(path)
+        feed.look()
+        headline = json.loads(feed.write(0)[1])["headline"]
+    assert headline["state"] == "running"
+    assert re.match(r"The study is running, \d+ trials to go; .*\.$", headline["why"])
+    assert headline["extensions"] == ["trials 40 → 60"]
+    feed.look()
+    assert "was interrupted" in json.loads(feed.write(0)[1])["headline"]["why"]

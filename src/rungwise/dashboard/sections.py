@@ -92,8 +92,10 @@ def _name(recipe: Any) -> str:
 
 def _explain(follower: Follower, view: StudyView) -> str:
     """Why the study ended, goes on or stopped, and why the ceiling stands where it does."""
-    if view.ended or follower.running:
+    if view.ended:
         return view.why
+    if follower.running:
+        return f"The study is running{view.rest}; {view.explanation}."
     rest = view.rest and f"{view.rest},"
     return f"The study was interrupted{rest} and can be resumed; {view.explanation}."
 

@@ -81,6 +81,7 @@ export function makeOverview(store, context) {
     const about = [headline.scheduler, headline.searcher, `${headline.goal === "min" ? "minimise" : "maximise"} ${headline.metric}`];
     if (headline.created) about.push(`begun ${localTime(headline.created)}`);
     if (headline.tags.length) about.push(`tags: ${headline.tags.join(", ")}`);
+    for (const one of headline.extensions) about.push(`extended: ${one}`);
     if (headline.note) about.push(headline.note);
     for (const one of headline.retrained) about.push(`trial ${one.trial} retrained to ${count(one.resource)}: ${number(one.value, 5)}`);
     setText(facts, about.filter(Boolean).join(" · "));
