@@ -42,6 +42,11 @@ class CallbackFeed:
         for outlet in self._outlets:
             outlet.put(name, fact)
 
+    def wait_until_begun(self) -> None:
+        """Wait until all are ready, but not for long."""
+        for outlet in self._outlets:
+            outlet.wait_until_begun()
+
     def take_notices(self) -> list[str]:
         """What the user should know; threads show nothing themselves."""
         found = []

@@ -25,11 +25,17 @@ FAILURES = 10
 PERIOD = 0.4
 """Seconds between two looks into the queue: rare, so that a study does not feel them."""
 
+LONGEST_REST = 10.0
+"""Seconds after which a slow callback is called again in any case."""
+
 SLICE = 0.02
 """Seconds that facts are passed on for in one go; what waits longer is passed on at the end."""
 
 REST = 19
 """A slow callback rests so many times as long as it worked: threads share one interpreter."""
+
+LONGEST_BEGINNING = 10.0
+"""Seconds that a study waits for a slow callback to begin: what it loads would slow reports."""
 
 LONGEST_CALL = 60.0
 """When the study has ended, a slow callback is given up after so many seconds in one call."""
@@ -68,6 +74,9 @@ class Outlet:
             fact: its argument.
         """
         self._pass_on(name, fact)
+
+    def wait_until_begun(self) -> None:
+        """Return when :meth:`Callback.begin` has returned."""
 
     def close(self, show: Tell) -> None:
         """Return when everything was passed on.
@@ -134,6 +143,8 @@ class QueuedOutlet(Outlet):
         super().__init__(callback, say)
         self._queue: deque[tuple[str, Any]] = deque()
         self._closing = threading.Event()
+        self._told = threading.Event()  # that the study begins, or that there is none
+        self._ready = threading.Event()
         self._left_at = time.monotonic()  # when the last call returned
         self._thread = threading.Thread(
             target=self._work, name=f"rungwise-{self._name}", daemon=True
@@ -145,6 +156,7 @@ class QueuedOutlet(Outlet):
             self._thread.start()
         if len(self._queue) < CAPACITY or isinstance(fact, StudyEnded):
             self._queue.append((name, fact))
+            self._told.set()
         else:
             if not self._missed:
                 self._say(
@@ -153,6 +165,10 @@ class QueuedOutlet(Outlet):
                 )
             self._missed += 1
 
+    def wait_until_begun(self) -> None:
+        """Wait until the callback is ready; one that takes too long begins while trials train."""
+        self._ready.wait(LONGEST_BEGINNING)
+
     def close(self, show: Tell) -> None:
         """Wait until everything was passed on, as long as the callback gets anywhere.
 
@@ -160,6 +176,7 @@ class QueuedOutlet(Outlet):
             show: says what is waited for.
         """
         self._closing.set()
+        self._told.set()
         begun = time.monotonic()
         said = False
         while self._thread.is_alive():
@@ -181,7 +198,9 @@ class QueuedOutlet(Outlet):
         return False
 
     def _work(self) -> None:
-        pause = 0.0
+        self._told.wait()
+        self._drain()
+        pause = PERIOD
         while True:
             closing = self._closing.wait(pause)
             begun = time.monotonic()
@@ -191,12 +210,13 @@ class QueuedOutlet(Outlet):
             self._left_at = time.monotonic()
             if closing and not self._queue:
                 return
-            pause = max(PERIOD, REST * (self._left_at - begun))
+            pause = min(max(PERIOD, REST * (self._left_at - begun)), LONGEST_REST)
 
     def _drain(self) -> None:
         begun = time.monotonic()
         while self._queue:
             self._pass_on(*self._queue.popleft())
+            self._ready.set()
             self._left_at = time.monotonic()
             if self._left_at - begun > SLICE and not self._closing.is_set():
                 return

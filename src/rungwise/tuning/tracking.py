@@ -74,6 +74,7 @@ class Tracker:
             return
         self._begun = True
         self._feed.tell("begin", self._describe())
+        self._feed.wait_until_begun()
 
     def started(self, job: Job, at: float) -> None:
         """A job was started."""
