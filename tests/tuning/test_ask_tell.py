@@ -441,6 +441,14 @@ def test_an_on_notice_may_ask_and_tell_itself_and_holds_nobody_up():
     assert told == [job.trial]
 
 
+def test_jobs_know_a_maximum_that_was_raised_meanwhile(tmp_path):
+    path = tmp_path / "a.db"
+    with opened(path, max_resource=9, trials=3, scheduler="asha") as study:
+        train(study, study.ask())
+        assert requests.extend(path, max_resource=27).state == "applied"
+        assert study.ask().max_resource == 27
+
+
 def test_an_outage_stops_it_and_spares_the_trials(tmp_path):
     path = tmp_path / "a.db"
     with opened(path, trials=60, retries=0) as study:

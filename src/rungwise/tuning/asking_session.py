@@ -143,6 +143,7 @@ class AskingSession:
     def _make_desk(self) -> RequestDesk:
         def submit(event: Request | StudyExtended) -> None:
             self._driver.submit(event)
+            self._assignments.follow(self.engine.study)
             if isinstance(event, TrialStopped):
                 self._driver.dismiss(event.trial)
 

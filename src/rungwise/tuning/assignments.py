@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from rungwise.backends.base import make_assignment
 from rungwise.core.decisions import Job
 from rungwise.core.seeding import generator
+from rungwise.core.study import Study
 from rungwise.run import Assignment, Phase
 from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.validation import Goal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AssignmentMaker:
     """Makes assignments from jobs: it holds what all assignments of a study have in common.
 
@@ -49,6 +50,11 @@ class AssignmentMaker:
             goal=self.goal,
         )
         return made if trial == job.trial else dataclasses.replace(made, trial=trial)
+
+    def follow(self, study: Study) -> None:
+        """The study may have been extended on request, to a higher maximum."""
+        if self.max_resource is not None:
+            self.max_resource = study.scheduler.max_resource
 
     def number(self, trial: int) -> int:
         """The number of a trial for the user: a retraining has the one of the trial it retrains."""

@@ -141,6 +141,7 @@ class Tuner:
         if self._takes_requests():
             self.in_step = False
             RequestDesk(self._file, self.engine, self._since).work()
+            self._assignments.follow(self.engine.study)
             self.in_step = True
         self._failed_trials = sum(trial.failed for trial in self.engine.trials)
         try:
@@ -278,6 +279,7 @@ class Tuner:
     def _submit_to(self, driver: Driver) -> Callable[[Request | StudyExtended], None]:
         def submit(event: Request | StudyExtended) -> None:
             driver.submit(event)
+            self._assignments.follow(self.engine.study)
             if isinstance(event, TrialStopped):
                 self._failed_trials += event.outcome == "failed"
                 driver.dismiss(event.trial)
