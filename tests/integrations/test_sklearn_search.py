@@ -1,5 +1,6 @@
 """PASHA and ASHA as searches of scikit-learn, in the real scikit-learn."""
 
+import copy
 import inspect
 import math
 import pickle
@@ -45,7 +46,7 @@ from threadpoolctl import threadpool_limits  # noqa: E402
 
 from rungwise.integrations import sklearn as ours  # noqa: E402
 from rungwise.integrations.sklearn import ASHASearchCV, PASHASearchCV  # noqa: E402
-from rungwise.integrations.sklearn_continuing import is_exact  # noqa: E402
+from rungwise.integrations.sklearn_continuing import _find_place, is_exact  # noqa: E402
 
 X, Y = make_classification(300, 8, n_informative=4, random_state=0)
 ALPHA = {"alpha": loguniform(1e-6, 1)}
@@ -561,3 +562,39 @@ def test_bad_arguments_are_refused_before_anything_is_trained(changes, message):
         pytest.raises(rw.InvalidArgumentError, match=message),
     ):
         search.fit(X, Y)
+
+
+class Named:
+    """A parameter without a text of its own."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return "Named()"
+
+
+def mask(place):
+    found = np.zeros(5000)
+    found[place] = 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (mask(2000), mask(3000)),
+        (Named("a"), Named("b")),
+        ([Named("a")], [Named("b")]),
+        ([lambda: 1], [lambda: 2]),
+        (1, True),
+        ("1", 1),
+    ],
+    ids=["long arrays", "objects", "lists", "lambdas", "a switch", "text"],
+)
+def test_what_was_learned_with_another_parameter_is_not_gone_on_with(tmp_path, one, other):
+    def place(value):
+        return _find_place(str(tmp_path), {"mask": value}, X, Y, {})
+
+    assert place(one) != place(other)
+    assert place(one) == place(copy.deepcopy(one))

@@ -8,11 +8,13 @@ and ``fit`` goes on from there. For the caller it is the estimator itself.
 from __future__ import annotations
 
 import functools
+import hashlib
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import joblib
 import numpy as np
 from sklearn.base import is_classifier
@@ -28,6 +30,9 @@ EXACT = frozenset(
     }
 )
 """Estimators for which going on with ``warm_start`` equals training from scratch."""
+
+
+PLAIN = (str, int, float, bool, type(None))
 
 
 def is_exact(estimator: Any, resource: str) -> bool:
@@ -122,5 +127,15 @@ def _pass(self: Any, X: Any, y: Any, given: Mapping[str, Any], *, done: int) -> 
 
 def _find_place(folder: str, params: Mapping[str, Any], *data: Any) -> Path:
     """The file of this configuration on these data."""
-    config = {name: repr(value) for name, value in params.items() if "warm_start" not in name}
+    config = {name: _identify(value) for name, value in params.items() if "warm_start" not in name}
     return Path(folder, joblib.hash((sorted(config.items()), data)))
+
+
+def _identify(value: Any) -> str:
+    """A text that only equal values have in common: of a long array, ``repr`` leaves most out."""
+    if type(value) in PLAIN:
+        return repr(value)
+    try:
+        return str(joblib.hash(value))
+    except (pickle.PicklingError, TypeError, AttributeError):  # a lambda, or what holds one
+        return hashlib.sha256(cloudpickle.dumps(value)).hexdigest()
