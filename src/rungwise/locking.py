@@ -86,8 +86,7 @@ class FileLock:
     def note(self, *numbers: int) -> None:
         """Store a few numbers; only the holder may."""
         if self._file is not None:
-            text = "".join(f"{number:<20d}\n" for number in numbers)
-            os.pwrite(self._file.fileno(), text.encode(), HOLDER)
+            os.pwrite(self._file.fileno(), b"%-20d\n" * len(numbers) % numbers, HOLDER)
 
     def noted(self) -> tuple[int, ...]:
         """The numbers that were stored last."""

@@ -18,6 +18,10 @@ LONGEST_LINE = 64 * 1024 * 1024
 
 _NUMBER = (int, float)
 
+_ANSWERS = {answer: json.dumps(answer).encode() + b"\n" for answer in (True, False)}
+
+_read_document = json.JSONDecoder().raw_decode
+
 FIELDS: dict[str, tuple[Any, ...]] = {
     "ready": (),
     "unfit": (str, str),
@@ -32,6 +36,8 @@ FIELDS: dict[str, tuple[Any, ...]] = {
 }
 """The kinds of messages, of workers and of the actors that hold them, with the types of their
 fields."""
+
+_REPORT = FIELDS["report"]
 
 
 class Connection:
@@ -49,15 +55,24 @@ class Connection:
         self._outgoing = bytearray()
         self.broken = False
 
-    def send(self, message: Any, payload: bytes = b"") -> None:
-        """Send a message, and bytes after it; what cannot be sent now is sent by :meth:`flush`."""
-        data = json.dumps(message).encode() + b"\n" + payload
+    def send(self, message: Any, payload: bytes = b"") -> bool:
+        """Send a message, and bytes after it; what cannot be sent now is sent by :meth:`flush`.
+
+        Returns:
+            Whether nothing waits.
+        """
+        if type(message) is bool:  # the answer to a report, as nearly all are
+            data = _ANSWERS[message]
+        else:
+            data = json.dumps(message).encode() + b"\n" + payload
         if self._outgoing:
             self._outgoing += data
-            return
+            return False
         sent = self._write(data)
-        if sent < len(data):
-            self._outgoing += memoryview(data)[sent:]
+        if sent == len(data):
+            return True
+        self._outgoing += memoryview(data)[sent:]
+        return False
 
     def flush(self) -> None:
         """Send more of what is waiting."""
@@ -114,13 +129,16 @@ class Connection:
         whole = self._incoming[:end]
         del self._incoming[: end + 1]
         self._searched = len(self._incoming)
-        if len(self._incoming) > LONGEST_LINE:
+        if self._searched > LONGEST_LINE:
             return None
         try:
-            found = [json.loads(line) for line in whole.decode().split("\n")]
+            found = [_parse_line(line) for line in whole.decode().split("\n")]
         except (ValueError, RecursionError):  # something else has written to the socket
             return None
-        return found if all(map(is_message, found)) else None
+        for each in found:
+            if not is_message(each):
+                return None
+        return found
 
     def close(self) -> None:
         """Close the socket."""
@@ -128,11 +146,29 @@ class Connection:
         self.socket.close()
 
 
+def _parse_line(line: str) -> Any:
+    """A document; without a search for spaces around it, which workers do not send."""
+    try:
+        found, end = _read_document(line)
+    except ValueError:
+        end = -1
+    return found if end == len(line) else json.loads(line)
+
+
 def is_message(found: Any) -> bool:
     """Whether a line of JSON is a message of a worker."""
     if type(found) is not list or not found or type(found[0]) is not str:
         return False
     fields = FIELDS.get(found[0])
+    if fields is _REPORT and len(found) == 5:  # as nearly all are
+        _, job, resource, value, metrics = found
+        if (
+            type(job) is int
+            and type(resource) in _NUMBER
+            and type(value) in _NUMBER
+            and type(metrics) is dict
+        ):
+            return True
     return (
         fields is not None
         and len(found) == len(fields) + 1

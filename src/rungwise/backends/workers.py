@@ -152,7 +152,8 @@ class WorkerBackend:
                 self._attend(key, events)
         if self._due:
             self._launch_due()
-        self._end_overdue()
+        if self._leaving:
+            self._end_overdue()
         if self._now - self._checked >= TICK:
             self._checked = self._now
             self._check()
@@ -239,8 +240,7 @@ class WorkerBackend:
     def _send(self, worker: Worker, message: Any, payload: bytes = b"") -> None:
         connection = worker.connection
         assert connection is not None, "only a worker that has connected is given anything"
-        connection.send(message, payload)
-        if connection.waiting:
+        if not connection.send(message, payload) and connection.waiting:
             both = selectors.EVENT_READ | selectors.EVENT_WRITE
             self._selector.modify(connection.socket, both, (worker, True))
 
@@ -266,9 +266,18 @@ class WorkerBackend:
         for kind, *rest in messages:
             self._handle_message(worker, kind, rest)
 
+    def _handle_report(
+        self, worker: Worker, job: int, resource: float, value: float, metrics: dict[str, float]
+    ) -> None:
+        if worker.assignment is not None and job == worker.assignment.job:
+            worker.resource = max(worker.resource, resource)
+            self._messages.append(Reported(job, resource, value, tuple(metrics.items())))
+
     def _handle_message(self, worker: Worker, kind: str, rest: list[Any]) -> None:
         job = worker.assignment
-        if kind == "ready":
+        if kind == "report":  # as nearly all are
+            self._handle_report(worker, *rest)
+        elif kind == "ready":
             worker.ready = self._was_ready = True
             self._failed_starts = 0
             self._said.pop(worker.number, None)
@@ -280,10 +289,6 @@ class WorkerBackend:
         elif kind == "started":
             worker.accepted = True
             self._idle_deaths.pop(worker.number, None)
-        elif kind == "report":
-            number, resource, value, metrics = rest
-            worker.resource = max(worker.resource, resource)
-            self._messages.append(Reported(number, resource, value, tuple(metrics.items())))
         elif kind == "saved":
             self._messages.append(Saved(*rest))
         elif kind == "notice":

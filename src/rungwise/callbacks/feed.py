@@ -49,7 +49,9 @@ class CallbackFeed:
 
     def take_notices(self) -> list[str]:
         """What the user should know; threads show nothing themselves."""
-        found = []
+        found: list[str] = []
+        if self._notices.empty():  # as at nearly every step
+            return found
         with suppress(queue.Empty):
             while True:
                 found.append(self._notices.get_nowait())

@@ -14,6 +14,8 @@ from typing import Any
 
 from rungwise.core.limits import Limits
 
+_NUMBERS = frozenset({int, float})
+
 FURTHEST = 2**53
 """The largest resource: beyond it a float cannot represent every whole number."""
 
@@ -128,6 +130,8 @@ Event = JobRequested | Reported | JobEnded | JobFailed | JobLost | StudyExtended
 
 def find_flaw(event: Event) -> str | None:
     """Which field of an event breaks a rule, and how; None if all are legal."""
+    if type(event) is Reported and _is_plain(event):
+        return None
     at = event.at
     if not (_is_number(at) and 0 <= at < math.inf):
         return "its time must be a finite, non-negative number"
@@ -143,6 +147,22 @@ def find_flaw(event: Event) -> str | None:
         return _find_flaw_of_report(event)
     reason: object = getattr(event, "reason", "")
     return None if isinstance(reason, str) else "its reason must be text"
+
+
+def _is_plain(event: Reported) -> bool:
+    """Whether it is a report as nearly all are, which breaks no rule."""
+    return (
+        type(event.value) is float
+        and type(event.resource) in _NUMBERS
+        and 0 < event.resource <= FURTHEST
+        and type(event.at) is float
+        and 0 <= event.at < math.inf
+        and type(event.job) is int
+        and type(event.cost) is float
+        and type(event.again) is float
+        and event.cost == event.again == 0
+        and not event.metrics
+    )
 
 
 def _find_flaw_of_report(event: Reported) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
@@ -129,9 +128,15 @@ def decision_from_text(answer: str, place: str) -> Decision:
 def _event_text(event: Event) -> str:
     # Nearly all entries are reports of finite numbers: this is the fast path for them.
     if type(event) is Reported:
-        numbers = (event.resource, event.value, event.at, event.cost)
-        if all(type(n) is int or (type(n) is float and math.isfinite(n)) for n in numbers):
-            resource, value, at, cost = numbers
+        resource, value, at, cost = event.resource, event.value, event.at, event.cost
+        if (
+            type(resource) in _NUMBERS
+            and type(value) in _NUMBERS
+            and type(at) in _NUMBERS
+            and type(cost) in _NUMBERS
+            # An infinity minus itself is NaN, which equals nothing.
+            and resource - resource == value - value == at - at == cost - cost
+        ):
             more = ""
             if event.metrics:
                 more = f', "metrics": {to_text(metrics_to_json(event.metrics))}'
@@ -167,6 +172,7 @@ def _entry(*, event: Any, decision: Any) -> Entry:
     return event_from_json(event), decision_from_json(decision)
 
 
+_NUMBERS = frozenset({int, float})
 _CONSTANT: tuple[Decision, ...] = (CONTINUE, PAUSE, STOP, WAIT, NOTED)
 _TEXTS = {type(decision): to_text(decision_to_json(decision)) for decision in _CONSTANT}
 DECISIONS = {_TEXTS[type(decision)]: decision for decision in _CONSTANT}

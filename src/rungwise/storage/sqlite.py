@@ -17,6 +17,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,6 +58,9 @@ Durability = Literal["normal", "full"]
 
 MANY = 40_000
 """A log with more entries is not read from its beginning when that is not needed."""
+
+AT_ONCE = 16
+"""As many entries are committed by one statement, without a transaction around it, at most."""
 
 CLEANUP_TIMEOUT = 10.0
 """Seconds to wait until the workers of a writer that died have been stopped."""
@@ -232,9 +236,23 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             checksum = _chained(what, answer, part, before=checksum)
             rows.append((length, what, answer, checksum, part))
             length += 1
+        if not self._depth and self._wrote and 0 < len(rows) <= AT_ONCE:
+            self._insert(rows)
+            self._length, self._checksum = length, checksum
+            self._note(*self._state)
+            return
         with self.transaction() as database:
             database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", rows)
             self._length, self._checksum = length, checksum
+
+    def _insert(self, rows: list[tuple[Any, ...]]) -> None:
+        """Commit a few entries by one statement: SQLite stores all of its rows, or none."""
+        values = ", ".join(["(?, ?, ?, ?, ?)"] * len(rows))
+        try:
+            self._database.execute(f"INSERT INTO entries VALUES {values}", list(chain(*rows)))  # noqa: S608 - places for values
+        except sqlite3.Error:
+            with self._named():
+                raise
 
     def read_from(
         self, start: int = 0, *, part: int = 0, after: tuple[int, int] = (0, 0)

@@ -300,7 +300,8 @@ class StudyPart:
         """Store entries."""
         stored = list(entries)
         self.file.extend(stored, part=self.number)
-        self.clock = max([self.clock, *(event.at for event, _ in stored)])
+        for event, _ in stored:
+            self.clock = max(self.clock, event.at)
 
     def read_from(self, start: int = 0, *, after: tuple[int, int] = (0, 0)) -> Iterator[Entry]:
         """Its entries from a position on; see :meth:`SqliteLog.read_from`."""

@@ -192,7 +192,7 @@ class AskingSession:
         self._drive()
         if self._desk is not None and time.monotonic() >= self._next_requests:
             self._next_requests = time.monotonic() + REQUESTS_EVERY
-            self._watch.check()
+            self._watch.check(time.monotonic())
             self._desk.clock = self.backend.now
             for text in self._desk.work():
                 self.notice(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 from typing import Protocol, runtime_checkable
@@ -42,13 +43,14 @@ class FileWatch:
         self._file = file
         self._next = 0.0
 
-    def check(self, *, now: bool = False) -> None:
+    def check(self, now: float = math.inf) -> None:
         """Raise if a file is gone; everything that was reported is written again first.
 
         Args:
-            now: also if the last look was a moment ago.
+            now: the time, by ``time.monotonic()``: nothing is done a moment after the last look;
+                by default it is.
         """
-        if not now and time.monotonic() < self._next:
+        if now < self._next:
             return
         self._next = time.monotonic() + CHECK_EVERY
         loss = self._file.log.find_loss()

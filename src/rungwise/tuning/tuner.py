@@ -261,7 +261,7 @@ class Tuner:
                 raise RetrainingError(
                     self._assignments.number(0), last.reason, last.trace or last.output
                 )
-            self._watch.check(now=True)
+            self._watch.check()
             if self._is_over():
                 self._desk = None  # what is asked from now on is for a study that has ended
                 self.in_step = False
@@ -286,13 +286,11 @@ class Tuner:
 
         return submit
 
-    def _take_requests(self, now: float) -> None:
+    def _take_requests(self, desk: RequestDesk, now: float) -> None:
         """Apply what was asked of the study since the last time."""
-        if self._desk is None or time.monotonic() < self._next_requests:
-            return
         self._next_requests = time.monotonic() + REQUESTS_EVERY
-        self._desk.clock = now
-        for text in self._desk.work():
+        desk.clock = now
+        for text in desk.work():
             self._notice(text)
 
     def _make_policy(self) -> Policy:
@@ -359,19 +357,15 @@ class Tuner:
             self._outputs.close(trial)
 
     def _acted(self, fact: Fact, decision: Decision) -> None:
-        self._note(fact)
-        self._tracker.acted(fact, decision)
-
-    def _note(self, fact: Fact) -> None:
-        if type(fact) is JobFailed:
+        if type(fact) is Reported:
+            trial = self.engine.jobs[fact.job].trial
+            self._misuse.reported(trial, fact.resource)
+            self._retention.reported(trial, fact.resource)
+            if self._assignments.max_resource is None:
+                self._safety_net.check()
+        elif type(fact) is JobFailed:
             self._failed_trials += 1
-        if type(fact) is not Reported:
-            return
-        job = self.engine.jobs[fact.job]
-        self._misuse.reported(job.trial, fact.resource)
-        self._retention.reported(job.trial, fact.resource)
-        if self._assignments.max_resource is None:
-            self._safety_net.check()
+        self._tracker.acted(fact, decision)
 
     def _assign(self, job: Job, now: float) -> Assignment:
         self._tracker.started(job, now)
@@ -401,7 +395,8 @@ class Tuner:
             raise self._first_failures.make_error(
                 self._part.failures(), self._file.path if self._kept else None
             )
-        self._watch.check()
+        now = time.monotonic()
+        self._watch.check(now)
         self._snapshots.work()
         if self._interrupted and not self._interrupt_shown:
             # Shown here and not in the signal handler, which may run in the middle of a line.
@@ -414,7 +409,8 @@ class Tuner:
             for text in self._mirror.take_notices():
                 self._notice(text)
         self._say_of_callbacks()
-        self._take_requests(backend.now)
+        if self._desk is not None and now >= self._next_requests:
+            self._take_requests(self._desk, backend.now)
         if self._display.due():
             self._display.update(self._snapshot(backend))
 
