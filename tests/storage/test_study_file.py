@@ -19,6 +19,7 @@ from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, InvalidArgumentError, LogUnavailableError, SchemaError
 from rungwise.storage import SqliteLog, opening
 from rungwise.storage.schema import chain_checksum
+from rungwise.storage.sqlite import AT_ONCE
 from rungwise.storage.study_file import About, StudyFile, study_folder
 
 STUDY = Study(rw.PASHA(max_resource=9), Limits(trials=2), initial=[{"x": 1}, {"x": 2}])
@@ -114,6 +115,25 @@ def refuse_notes(file):
             "CREATE TEMP TRIGGER no_more BEFORE INSERT ON notes "
             "BEGIN SELECT RAISE(ABORT, 'no more notes'); END"
         )
+
+
+@pytest.mark.parametrize("count", [3, 3 * AT_ONCE])
+def test_entries_that_are_stored_together_are_all_stored_or_none(path, count):
+    entries = [(JobRequested(float(at)), WAIT) for at in range(count)]
+    with begun(path) as file:
+        file.log._database.execute(
+            "CREATE TEMP TRIGGER no_last BEFORE INSERT ON entries "
+            f"WHEN NEW.number = {count - 1} BEGIN SELECT RAISE(ABORT, 'not the last'); END"
+        )
+        with pytest.raises(CorruptLogError, match="not the last"):
+            file.extend(entries)
+        assert (len(file.log), list(file.read_from())) == (0, [])
+        file.log._database.execute("DROP TRIGGER no_last")
+        file.extend(entries)
+        assert file.log.lock.noted()[0] == count
+        assert list(file.read_from()) == entries
+    with StudyFile(path, mode="read") as file:
+        assert list(file.read_from()) == entries
 
 
 def test_entries_and_what_was_noted_are_one_transaction(path):
