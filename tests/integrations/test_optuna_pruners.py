@@ -188,15 +188,15 @@ def test_a_pruner_goes_to_other_processes_and_to_other_studies():
 def test_a_study_goes_on_with_another_pruner_object(tmp_path):
     place = f"sqlite:///{tmp_path}/a.db"
     whole = create(ours.PASHAPruner(max_resource=27))
-    whole.optimize(objective, n_trials=30)
+    whole.optimize(objective, n_trials=18)
     sampler = optuna.samplers.RandomSampler(seed=0)
     for part in range(3):
         pruner = ours.PASHAPruner(max_resource=27)
         study = optuna.create_study(
             storage=place, study_name="a", load_if_exists=True, pruner=pruner, sampler=sampler
         )
-        study.optimize(objective, n_trials=10)
-        assert len(study.trials) == 10 * (part + 1)
+        study.optimize(objective, n_trials=6)
+        assert len(study.trials) == 6 * (part + 1)
     assert [t.last_step for t in study.trials] == [t.last_step for t in whole.trials]
     assert study.pruner.why(study) == whole.pruner.why(whole)
 

@@ -13,7 +13,7 @@ import numpy as np
 import rungwise as rw
 
 SPACE = {"x": rw.Float(0, 1)}
-LIMITS = {"metric": "loss", "goal": "min", "max_resource": 27, "trials": 300, "retries": 2}
+LIMITS = {"metric": "loss", "goal": "min", "max_resource": 27, "trials": 150, "retries": 2}
 LIMITS["scheduler"] = "pasha"  # it gives work to any number of threads, and draws all trials
 
 
