@@ -5,6 +5,7 @@ import json
 import math
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from rungwise.backends.simulator import Simulator
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import Reported as ReportedEvent
+from rungwise.errors import CorruptLogError
 from rungwise.run import Assignment
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning import ask_tell, plan, requests
@@ -447,6 +449,24 @@ def test_jobs_know_a_maximum_that_was_raised_meanwhile(tmp_path):
         train(study, study.ask())
         assert requests.extend(path, max_resource=27).state == "applied"
         assert study.ask().max_resource == 27
+
+
+def test_a_file_that_was_damaged_meanwhile_is_closed_all_the_same(tmp_path):
+    path = tmp_path / "a.db"
+    study = opened(path)
+    train(study, study.ask())
+    database = sqlite3.connect(path)
+    database.execute("UPDATE notes SET checksum = 1")
+    database.commit()
+    database.close()
+    with pytest.raises(CorruptLogError, match="note 0 was altered"):
+        study.close()
+    study.close()
+    for call in (study.ask, lambda: study.result):
+        with pytest.raises(rw.StudyClosedError, match="it was closed"):
+            call()
+    with StudyFile(path) as file:  # nobody holds it
+        assert file.begun
 
 
 def test_an_outage_stops_it_and_spares_the_trials(tmp_path):

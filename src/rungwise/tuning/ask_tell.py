@@ -67,6 +67,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         self._changed = threading.Condition(threading.RLock())
         self._broken: BaseException | None = None
         self._final: TuningResult | None = None
+        self._closed = False
         self._session = AskingSession(
             file, folded, options, wake=self._wake, kept=kept, callbacks=callbacks
         )
@@ -83,7 +84,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
             ).start()
 
     def __repr__(self) -> str:
-        state = "open" if self._final is None else "closed"
+        state = "closed" if self._closed else "open"
         where = self._path or "not kept"
         return f"<ask/tell study of {len(self._engine.trials)} trials, {state}; {where}>"
 
@@ -243,7 +244,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
             self._tell()
 
     def _check(self) -> None:
-        if self._final is not None:
+        if self._closed:
             raise StudyClosedError(self._path, "it was closed")
         if self._broken is not None:
             reason = f"an earlier call failed ({self._broken!r}): close it and open it again"
@@ -295,7 +296,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
     def keep_watch(self) -> None:
         """Apply requests and look for hung jobs, although nothing is called."""
         with self._changed:
-            if self._final is None and self._broken is None:
+            if not self._closed and self._broken is None:
                 with suppress(Exception), self._guarding():  # the next call says what it was
                     self._session.step()
                 self._changed.notify_all()
@@ -312,7 +313,11 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
     def result(self) -> TuningResult:
         """What came of the study so far; while it is open, the result follows it."""
         with self._changed:
-            return self._session.make_result(running=True) if self._final is None else self._final
+            if self._final is not None:
+                return self._final
+            if self._closed:
+                raise StudyClosedError(self._path, "it was closed, as its file was damaged")
+            return self._session.make_result(running=True)
 
     @property
     def is_done(self) -> bool:
@@ -325,7 +330,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
             return
         self._stop_watching.set()
         with self._changed:
-            if self._final is not None:
+            if self._closed:
                 return
             try:
                 if self._broken is None:
@@ -333,9 +338,12 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
                 else:
                     self._session.end_tracking(failed=True, show=self._show)
             finally:
-                self._final = self._session.make_result(running=False)
-                self._file.close()
-                self._changed.notify_all()
+                try:
+                    self._final = self._session.make_result(running=False)
+                finally:  # whatever the file was found to be: others can work on it
+                    self._file.close()
+                    self._changed.notify_all()
+                    self._closed = True
         # Without the lock: the thread that computes a proposal may be waiting for it.
         self._session.end()
         self._tell(wait=1.0)
