@@ -58,6 +58,7 @@ def main():
                 file.write(json.dumps(words) + "\n")
                 file.flush()
 
+        file.write("\n")
         with rw.open_study(path, SPACE, **LIMITS) as study:
             threads = [
                 threading.Thread(

@@ -117,10 +117,11 @@ def test_threads_that_are_killed_again_and_again_lose_nothing(tmp_path, seed):
     for attempt in range(3):
         enough = answers.stat().st_size + int(rng.integers(3000))
         child = subprocess.Popen([sys.executable, script, path, answers, f"{seed} {attempt}"])
-        while answers.stat().st_size < enough:
-            assert child.poll() is None
+        while answers.stat().st_size < enough and child.poll() is None:
+            pass
         child.kill()
-        assert child.wait() == -signal.SIGKILL
+        # The last may have ended the study before it was killed.
+        assert child.wait() in ((-signal.SIGKILL,) if attempt == 0 else (-signal.SIGKILL, 0))
     subprocess.run([sys.executable, script, path, answers, f"{seed} 9"], check=True, timeout=60)
     study, entries = read_entries(path)
     again = Engine(study)
@@ -144,9 +145,9 @@ def test_threads_that_are_killed_again_and_again_lose_nothing(tmp_path, seed):
         for event, decision in entries
         if isinstance(event, ReportedEvent)
     }
-    # A line may have been cut off by the kill.
-    text = answers.read_text(encoding="utf-8").replace("]", "]\n").splitlines()
-    lines = [json.loads(line) for line in text if line.startswith("[") and line.endswith("]")]
+    # A line may have been cut off by the kill; each process begins a new one.
+    text = answers.read_text(encoding="utf-8").splitlines()
+    lines = [json.loads(line) for line in text if line.endswith("]")]
     kinds = [line[0] for line in lines]
     assert kinds.count("asked") > 150
     assert kinds.count("reported") > 150
