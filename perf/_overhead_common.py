@@ -138,6 +138,7 @@ class Watch:
 
     start: float
     wall: float = 0.0
+    processor: float = 0.0  # seconds of this process
     cpu: float = 0.0  # of this process
 
 
@@ -147,7 +148,9 @@ def stopwatch(task: Task) -> Iterator[Watch]:
     watch = Watch(time.monotonic())
     begun = time.process_time()
     Path(task.folder, "start").write_text(repr(watch.start), encoding="utf-8")
+    used = time.process_time()
     yield watch
+    watch.processor = time.process_time() - used
     watch.wall = time.monotonic() - watch.start
     watch.cpu = time.process_time() - begun
 
@@ -167,6 +170,7 @@ def print_outcome(task: Task, watch: Watch, seen: int, peak: float | None = None
     """Print what came of a task; seen is how many reports the tuner knows of."""
     outcome: dict[str, Any] = {
         "wall": watch.wall,
+        "processor": watch.processor,
         "cpu": watch.cpu,
         "setup": watch.start - task.born,
         "start": watch.start,

@@ -33,12 +33,13 @@ def train(config: dict[str, Any], run: Any) -> None:
         mine.reported()
 
 
-def choose_callbacks(task: Task) -> list[Any]:
+def choose_callbacks(task: Task) -> dict[str, Any]:
     """What the study is tracked with: rungwise+csv, rungwise+tensorboard, …; in the folder."""
     name = task.system.partition("+")[2]
     folder = Path(task.folder)
+    if not name:
+        return {}  # nor does a version know them that has none
     made: dict[str, list[Any]] = {
-        "": [],
         "csv": [rw.callbacks.CSV(folder / "reports.csv")],
         "tensorboard": [rw.callbacks.TensorBoard(folder / "runs")],
         "mlflow": [rw.callbacks.MLflow(f"sqlite:///{folder}/mlflow.db")],
@@ -47,25 +48,24 @@ def choose_callbacks(task: Task) -> list[Any]:
     if name == "mlflow":  # its tables are made before, which is setup
         tracking = importlib.import_module("mlflow.tracking")
         tracking.MlflowClient(f"sqlite:///{folder}/mlflow.db").search_experiments()
-    return made[name]
+    return {"callbacks": made[name]}
 
 
-def choose_backend(task: Task) -> Any:
+def choose_backend(task: Task) -> dict[str, Any]:
     """Where it trains; Ray is started before, which is setup, as for Ray Tune."""
     if task.system != "rungwise-ray":
-        return rw.Local(workers=task.workers)
+        return {"workers": task.workers}  # local ones; versions before Local know it, too
     start_ray(task)
-    return rw.Ray(workers=task.workers)
+    return {"backend": rw.Ray(workers=task.workers)}
 
 
 def main() -> None:
     """Measure one task."""
     task = Task.given()
-    backend = choose_backend(task)
+    backend, callbacks = choose_backend(task), choose_callbacks(task)
     scheduler: Any = rw.FixedResource(task.epochs)
     if task.mode == "asha":
         scheduler = rw.ASHA(max_resource=MAX_RESOURCE, eta=ETA)
-    callbacks = choose_callbacks(task)
     with stopwatch(task) as watch:
         result = rw.tune(
             train,
@@ -74,14 +74,14 @@ def main() -> None:
             goal="min",
             max_resource=task.longest,
             trials=task.trials,
-            backend=backend,
+            **backend,
             scheduler=scheduler,
             study=str(Path(task.folder, "study.db")),
             durability="full" if task.system == "rungwise-full" else "normal",
             seconds=task.limit,
             show="quiet",
             seed=0,
-            callbacks=callbacks,
+            **callbacks,
         )
     print_outcome(task, watch, seen=result.reports)
 

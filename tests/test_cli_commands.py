@@ -108,3 +108,14 @@ def test_flags_do_not_look_as_if_they_took_a_value(command):
     assert "--help" in text
     assert "<bool>" not in text
     assert "BOOL" not in text
+
+
+def test_garbage_is_collected_while_a_command_runs(study):
+    code = (
+        "import gc\nfrom rungwise.cli import main, show\n"
+        "found = []\nload = show.load_summary\n"
+        "show.load_summary = lambda path: found.append(gc.isenabled()) or load(path)\n"
+        "try:\n    main()\nfinally:\n    print(found, gc.isenabled())"
+    )
+    done = run("show", study, code=code)
+    assert done.stdout.endswith("[True] True\n"), done.stderr

@@ -6,6 +6,7 @@ for what only others need.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import re
@@ -164,7 +165,10 @@ class LazyGroup(Group):
         if COMMANDS[name].reads:
             # NumPy's import would start a thread per processor, which takes as long as the rest.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        return name, load_command(name), rest
+        command = load_command(name)
+        gc.freeze()
+        gc.enable()  # the command line has disabled it, to load faster
+        return name, command, rest
 
 
 def load_command(name: str) -> Any:
