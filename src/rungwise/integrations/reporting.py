@@ -6,14 +6,13 @@ report may end the job.
 
 from __future__ import annotations
 
-import numbers
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from rungwise.errors import MISSING, InvalidArgumentError
-from rungwise.run import Run
+from rungwise.run import Run, read_number
 from rungwise.validation import whole
 
 ENDLESS = 1_000_000
@@ -60,10 +59,11 @@ class Reporter:
             save: writes the model into a folder; None for no checkpoint.
         """
         monitor = self.choose(values)
+        found = {clean_name(name): find_number(values[name]) for name in values if name != monitor}
         others = {
-            clean_name(name): float(value)
-            for name, value in values.items()
-            if name != monitor and is_number(value) and clean_name(name) != self.run.metric
+            name: number
+            for name, number in found.items()
+            if number is not None and name != self.run.metric
         }
         if save is not None:
             with self.run.checkpoint(resource) as folder:
@@ -105,13 +105,13 @@ def clean_name(name: str) -> str:
     return f"m_{clean}" if clean[0].isdigit() else clean
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value can be reported beside the metric."""
-    if isinstance(value, numbers.Real):
-        return True
-    size = getattr(value, "size", None)
-    count = getattr(value, "numel", None)
-    return (count() if callable(count) else size) == 1
+def find_number(value: Any) -> float | None:
+    """What can be reported beside the metric, also in an array of its own; None if it cannot."""
+    try:
+        plain = value.item() if hasattr(value, "item") else value
+        return float(plain) if isinstance(plain, bool) else read_number("metric", plain)
+    except (InvalidArgumentError, TypeError, ValueError, RuntimeError):
+        return None
 
 
 def _describe(names: list[str]) -> str:
