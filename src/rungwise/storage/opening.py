@@ -1,10 +1,12 @@
-"""How the database of a log is opened: its address, what it must be, and its migrations."""
+"""How the database of a log is opened and closed: its address, what it must be, its migrations."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from rungwise.errors import CorruptLogError, SchemaError
 from rungwise.storage.completeness import measure_wal
@@ -60,6 +62,68 @@ def read_pragma(database: sqlite3.Connection, name: str) -> int:
     return int(database.execute(f"PRAGMA {name}").fetchone()[0])
 
 
+def count_tables(database: sqlite3.Connection) -> int:
+    """How many tables, indexes and the like a database has; 0 if it is new."""
+    return int(database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+
+
+def open_database(path: Path, *, write: bool, one_thread: bool) -> sqlite3.Connection:
+    """Open a file, whatever it holds.
+
+    Args:
+        path: the file.
+        write: whether it is to be written.
+        one_thread: whether only the thread that opens it may write it.
+    """
+    if not write:
+        return sqlite3.connect(make_reading_address(path), uri=True, isolation_level=None)
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=one_thread)
+
+
+def prepare(
+    database: sqlite3.Connection,
+    version: int,
+    *,
+    write: bool,
+    durability: Literal["normal", "full"],
+) -> None:
+    """Make an open file ready to be read, or to be written.
+
+    Args:
+        database: the file, open.
+        version: how many migrations it has had.
+        write: whether it is to be written; then it is brought up to date.
+        durability: see :class:`rungwise.storage.SqliteLog`.
+    """
+    if not write:
+        database.execute("PRAGMA query_only = ON")
+        return
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute(f"PRAGMA synchronous = {durability.upper()}")
+    migrate(database, version)
+
+
+def close_database(database: sqlite3.Connection, path: Path, *, wrote: bool) -> None:
+    """Close a file; if nothing was written, it keeps every bit.
+
+    The last connection to close moves the contents of the -wal file into the main file, unless it
+    is a read-only one.
+
+    Args:
+        database: the file, open.
+        path: the file.
+        wrote: whether something was written through this connection.
+    """
+    reader = None
+    if not wrote and measure_wal(path):
+        with suppress(sqlite3.Error):
+            reader = sqlite3.connect(make_address(path), uri=True)
+            count_tables(reader)  # the file is opened by the first read
+    database.close()
+    if reader is not None:
+        reader.close()
+
+
 def check_file(database: sqlite3.Connection, path: Path, *, fresh: bool, pages: bool) -> int:
     """Refuse what is no log, or a damaged one; its schema.
 
@@ -71,8 +135,7 @@ def check_file(database: sqlite3.Connection, path: Path, *, fresh: bool, pages: 
     """
     version = read_pragma(database, "user_version")
     mark = read_pragma(database, "application_id")
-    tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if mark != APPLICATION and (tables or not fresh):
+    if mark != APPLICATION and (count_tables(database) or not fresh):
         raise CorruptLogError(str(path), "it is not a log of rungwise")
     foreign = database.execute(_NO_PLAIN_TABLES).fetchone()
     if foreign is not None:

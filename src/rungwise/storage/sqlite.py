@@ -12,7 +12,6 @@ All share one sequence of entries and one chain of checksums.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -29,7 +28,6 @@ from rungwise.errors import (
     InvalidArgumentError,
     LogInUseError,
     LogUnavailableError,
-    RungwiseError,
 )
 from rungwise.locking import FileLock
 from rungwise.storage import codec
@@ -43,15 +41,18 @@ from rungwise.storage.completeness import (
     measure_wal,
 )
 from rungwise.storage.known_files import KnownFiles, save_copy
+from rungwise.storage.log_rows import chain_entry, read_entries, read_studies
 from rungwise.storage.opening import (
     check_file,
+    close_database,
+    count_tables,
     is_small,
-    make_address,
-    make_reading_address,
-    migrate,
+    open_database,
+    prepare,
     read_pragma,
 )
 from rungwise.storage.schema import chain_checksum
+from rungwise.storage.sqlite_errors import name_damage, name_errors
 from rungwise.validation import one_of
 
 Durability = Literal["normal", "full"]
@@ -159,7 +160,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
 
     def _check_proof(self, wal_size: int) -> None:
         """Raise if the file is not the one that was written last, or not all of it."""
-        with self._reading():
+        with name_damage(self.path):
             self.notes = count_notes(self._database) if self.version > 1 else 0
             flaw = find_flaw(
                 self._database,
@@ -233,7 +234,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         rows = []
         for entry in entries:
             what, answer = codec.entry_to_texts(entry)
-            checksum = _chained(what, answer, part, before=checksum)
+            checksum = chain_entry(what, answer, part, before=checksum)
             rows.append((length, what, answer, checksum, part))
             length += 1
         if not self._depth and self._wrote and 0 < len(rows) <= AT_ONCE:
@@ -251,7 +252,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         try:
             self._database.execute(f"INSERT INTO entries VALUES {values}", list(chain(*rows)))  # noqa: S608 - places for values
         except sqlite3.Error:
-            with self._named():
+            with name_errors(self.path):
                 raise
 
     def read_from(
@@ -272,19 +273,10 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         if part and not first and self._length > MANY:
             first, checksum = self._find_later_parts()
         position = 0
-        of = "part" if self.version > 2 else "0"
-        query = (
-            f"SELECT number, event, decision, checksum, {of} FROM entries "  # noqa: S608 - built from constants
-            f"WHERE number >= ? ORDER BY number"
-        )
-        with self._reading():
-            for expected, row in enumerate(self._database.execute(query, (first,)), first):
-                number, what, answer, stored, owner = row
-                if number != expected:
-                    raise CorruptLogError(str(self.path), f"entry {expected} is missing")
-                checksum = _chained(what, answer, owner, before=checksum)
-                if checksum != stored or type(owner) is not int:
-                    raise CorruptLogError(str(self.path), f"entry {number} was altered")
+        version = self.version
+        with name_damage(self.path):
+            rows = read_entries(self._database, self.path, version, (first, checksum))
+            for number, what, answer, owner in rows:
                 if owner != part:
                     continue
                 if position >= start:
@@ -305,7 +297,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
     def close(self) -> None:
         """Close the file, so that other processes can write to it."""
         try:
-            with self._named():
+            with name_errors(self.path):
                 if self._wrote:
                     with suppress(sqlite3.Error):  # a full disk: then it stays open, with its -wal
                         mark_closed(self._database, self._state)
@@ -323,7 +315,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         """Write everything to a new file, at its own place if there is nothing any more."""
         place = self.path if self._files is None else self._files.find_free_place()
         if place is not None:
-            with self._named():
+            with name_errors(self.path):
                 save_copy(self._database, place)
         return self.path if place is None else place
 
@@ -349,78 +341,36 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
 
     def copy_to(self, place: Path) -> None:
         """Write one state of the file to a new file that is complete by itself."""
-        with self.snapshot(), self._named():
+        with self.snapshot(), name_errors(self.path):
             save_copy(self._database, place)
 
     def _disconnect(self) -> None:
-        """Close the database; if nothing was written, the file keeps every bit.
-
-        The last connection to close moves the contents of the -wal file into the main file,
-        unless it is a read-only one.
-        """
-        reader = None
-        if not self._wrote and measure_wal(self.path):
-            with suppress(sqlite3.Error):
-                reader = sqlite3.connect(make_address(self.path), uri=True)
-                reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        self._database.close()
-        if reader is not None:
-            reader.close()
+        close_database(self._database, self.path, wrote=self._wrote)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
-        with self._reading():
-            if mode == "read":
-                address = make_reading_address(self.path)
-                database = sqlite3.connect(address, uri=True, isolation_level=None)
-            else:
-                database = sqlite3.connect(
-                    self.path, isolation_level=None, check_same_thread=self._one_thread
-                )
+        write = mode == "write"
+        with name_damage(self.path):
+            database = open_database(self.path, write=write, one_thread=self._one_thread)
             try:
-                self._prepare(database, mode)
+                if not count_tables(database):
+                    self._check_length(0)
+                pages = is_small(self.path) if self._checked is None else self._checked
+                self._found_version = check_file(database, self.path, fresh=write, pages=pages)
+                prepare(database, self._found_version, write=write, durability=self._durability)
             except BaseException:
                 database.close()
                 raise
         return database
 
-    def _prepare(self, database: sqlite3.Connection, mode: str) -> None:
-        if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            self._check_length(0)
-        pages = is_small(self.path) if self._checked is None else self._checked
-        version = self._found_version = check_file(
-            database, self.path, fresh=mode == "write", pages=pages
-        )
-        if mode == "read":
-            database.execute("PRAGMA query_only = ON")
-            return
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute(f"PRAGMA synchronous = {self._durability.upper()}")
-        migrate(database, version)
-
     def _read_parts(self) -> list[Study]:
-        checked = "checksum" if self.version > 1 else "NULL"
-        part = "part" if self.version > 2 else "0"
-        query = f"SELECT document, {checked}, {part} FROM study ORDER BY 3"  # noqa: S608 - built from constants
-        found = self.select(query)
-        studies = []
-        with self._reading():
-            for expected, (text, stored, number) in enumerate(found):
-                if number != expected:
-                    raise CorruptLogError(str(self.path), f"its study {expected} is missing")
-                unknown = stored is None and self.version < 4  # version 1 kept none
-                if not unknown and chain_checksum(text, before=number) != stored:
-                    raise CorruptLogError(str(self.path), "its study was altered")
-                try:
-                    studies.append(codec.study_from_json(json.loads(text), types=self._types))
-                except (ValueError, RungwiseError) as error:
-                    damage = f"its study cannot be read: {error}"
-                    raise CorruptLogError(str(self.path), damage) from error
-        return studies
+        version = self.version
+        with name_damage(self.path):
+            return read_studies(self._database, self.path, version, self._types)
 
     def _tail(self) -> tuple[int, int]:
         query = "SELECT number, checksum FROM entries ORDER BY number DESC LIMIT 1"
         last = self.select(query)
-        with self._reading():
+        with name_damage(self.path):
             return (last[0][0] + 1, int(last[0][1])) if last else (0, 0)
 
     @contextmanager
@@ -431,7 +381,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
             yield database
             return
         before = self._length, self._checksum, self._parts, self.notes
-        with self._named():
+        with name_errors(self.path):
             if not self._wrote:
                 # First: a writer that is killed before its first commit leaves a whole file.
                 self._note(*self._state)
@@ -455,7 +405,7 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read one state of the file inside, whatever another process writes meanwhile."""
-        with self._reading():
+        with name_damage(self.path):
             self._database.execute("BEGIN")
             self._length, self._checksum = self._tail()  # the first read fixes the state
         try:
@@ -466,34 +416,5 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
 
     def select(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
-        with self._reading():
+        with name_damage(self.path):
             return self._database.execute(query, values).fetchall()
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Errors with the file's name; a value of an unexpected type is damage too."""
-        with self._named():
-            try:
-                yield
-            except RungwiseError:
-                raise
-            except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-                raise CorruptLogError(str(self.path), f"it holds no log: {error}") from error
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Errors of SQLite, with the file's name."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            if str(error).startswith("no such"):  # a table or a column that every log has
-                raise CorruptLogError(str(self.path), str(error)) from error
-            raise LogUnavailableError(str(self.path), str(error)) from error
-        except sqlite3.DatabaseError as error:
-            raise CorruptLogError(str(self.path), str(error)) from error
-
-
-def _chained(what: str, answer: str, part: int, *, before: int) -> int:
-    """The checksum of an entry; for the log's own study it is as in version 0.1.0."""
-    checksum = chain_checksum(what, answer, before=before)
-    return chain_checksum(f"part {part}", before=checksum) if part else checksum
