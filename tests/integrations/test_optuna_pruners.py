@@ -140,7 +140,7 @@ def test_four_processes_agree(kind, tmp_path):
     assert len(whys) == 1
     assert max(int(ceiling) for ceiling in said) <= readers[0].ceiling(study)
     (fold,) = readers[0]._folds[study._storage].values()
-    again, hiding = ours._Fold(fold._recipe, sign=1.0), _Hiding(study)
+    again, hiding = ours.Fold(fold._recipe, sign=1.0), _Hiding(study)
     for trial in reversed(study.trials):
         hiding.shown.add(trial.number)
         again.read(hiding)
