@@ -44,9 +44,10 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
-from rungwise.integrations import sklearn as ours  # noqa: E402
+from rungwise.integrations import sklearn_rung_search as rung_search  # noqa: E402
 from rungwise.integrations.sklearn import ASHASearchCV, PASHASearchCV  # noqa: E402
 from rungwise.integrations.sklearn_continuing import _find_place, is_exact  # noqa: E402
+from rungwise.integrations.sklearn_subsampling import Subsampling  # noqa: E402
 
 X, Y = make_classification(300, 8, n_informative=4, random_state=0)
 ALPHA = {"alpha": loguniform(1e-6, 1)}
@@ -113,7 +114,7 @@ class TestConformance(AdapterConformance):
         )
         search._draws = kind._draw.__get__(search)
         search._draw = in_order.__get__(search)
-        with mock.patch.object(ours, "open_study", open_kept), warnings.catch_warnings():
+        with mock.patch.object(rung_search, "open_study", open_kept), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scikit-learn says that fits have failed
             search.fit(np.zeros((4, 1)), [0, 1, 0, 1])
         record = HostRecord.read(path, search.best_params_["row"])
@@ -148,6 +149,12 @@ def test_the_signature_is_that_of_scikit_learn():
         for name, parameter in theirs.items():
             assert mine[name].kind == parameter.kind
             assert repr(mine[name].default) == repr(parameter.default), name
+
+
+@pytest.mark.parametrize("kind", [PASHASearchCV, ASHASearchCV])
+def test_every_argument_is_kept_as_it_was_given(kind):
+    given = {name: object() for name in inspect.signature(kind).parameters}
+    assert kind(**given).get_params(deep=False) == given
 
 
 def test_the_attributes_are_those_of_scikit_learn():
@@ -235,7 +242,7 @@ def test_samples_are_the_resource():
 
 
 def test_a_subsample_is_part_of_its_fold_and_the_same_in_every_wave():
-    splitter = ours._Subsampling(KFold(3), 0.5, 7)
+    splitter = Subsampling(KFold(3), 0.5, 7)
     first, again = list(splitter.split(X, Y)), list(splitter.split(X, Y))
     for (train, test), (train2, test2), (whole, held) in zip(
         first, again, KFold(3).split(X), strict=True
