@@ -199,7 +199,7 @@ def test_the_layout_in_contributing_is_the_tree():
 
 # -- sizes ------------------------------------------------------------------------------------
 
-LONGEST_FILE, LONGEST_BODY = 550, 60
+LONGEST_FILE, LONGEST_BODY = 450, 60
 """In lines. The rule is about 400 for a file; what is longer than this is split before it lands."""
 
 
