@@ -293,10 +293,15 @@ class OutageError(RungwiseError):
         study = "The study" if path is None else f"The study {path}"
         count = len(self.spared)
         trials = f"{count} trial{'' if count == 1 else 's'}"
+        outcome = (
+            f"{trials} that failed of it {'is' if count == 1 else 'are'} not marked as failed and "
+            f"will be trained again"
+            if count
+            else "No trial is marked as failed for it, and every report is kept"
+        )
         super().__init__(
-            f"{study} stopped, because its surroundings seem to have failed: {cause}. {trials} "
-            f"that failed of it {'is' if count == 1 else 'are'} not marked as failed and will be "
-            f"trained again. {hint}"
+            f"{study} stopped, because its surroundings seem to have failed: {cause}. {outcome}. "
+            f"{hint}"
         )
 
 

@@ -381,6 +381,7 @@ class CountsTheUnready(WorkerBackend):
         for worker in reversed(self._workers):
             if worker.assignment is None:
                 worker.ready = True
+                self._idle.add(worker)
                 break
         super().start(assignment)
 

@@ -291,6 +291,7 @@ def test_everything_is_reached_with_the_keyboard(server, open_page):
     shown = open_page(server.address)
     shown.go("finished.db/overview", "svg path")
     page, seen = shown.page, []
+    expect(page.locator(".why")).to_contain_text("The study ended")  # all of the page is there
     page.evaluate("document.body.tabIndex = -1; document.body.focus()")
     for _ in range(40):
         page.keyboard.press("Tab")

@@ -20,7 +20,8 @@ def failed(engine):
     ids=["recognised", "other"],
 )
 def test_trials_that_fail_because_something_is_gone_are_spared(scene, gone, blamed):
-    tuner = scene.start("surrounded", pace=0.02, workers=2, trials=50, retries=0)
+    tuner = scene.start("surrounded", pace=0.02, workers=2, trials=50, retries=0,
+                        scheduler="pasha")  # fmt: skip
     eventually(lambda: len(scene.side("ack")) > 9)
     (scene.folder / "gone").write_text(gone)
     outcome = tuner.outcome()

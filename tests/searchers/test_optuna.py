@@ -388,6 +388,7 @@ def test_without_optuna_the_extra_is_named_and_a_study_can_still_be_read():
 
 def test_nothing_is_printed_or_warned_and_optuna_stays_as_loud_as_it_was(capfd):
     before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(logging.INFO)  # as it is at first
     space, records = mixed_space(), []
     listener = logging.Handler()
     listener.emit = records.append
@@ -400,7 +401,8 @@ def test_nothing_is_printed_or_warned_and_optuna_stays_as_loud_as_it_was(capfd):
     logging.getLogger("optuna").removeHandler(listener)
     assert records == []
     assert capfd.readouterr() == ("", "")
-    assert optuna.logging.get_verbosity() == before == logging.INFO
+    assert optuna.logging.get_verbosity() == logging.INFO
+    optuna.logging.set_verbosity(before)
 
 
 def test_a_study_runs_with_it_and_is_read_again(tmp_path):

@@ -35,7 +35,7 @@ WRONG = {
     "metric that is no name": ({"metric": "my loss"}, "metric", "run.report can be given"),
     "metric that is no text": ({"metric": 5}, "metric", "run.report can be given"),
     "empty metric": ({"metric": ""}, "metric", "run.report can be given"),
-    "goal in words": ({"goal": "minimize"}, "goal", "'min' or 'max'"),
+    "goal in words": ({"goal": "minimize"}, "goal", "did you mean 'min'"),
     "no goal": ({"goal": None, "metric": "speed"}, "goal", "minimised"),
     "space of nothing": ({"space": 5}, "", ""),
     "space without options": ({"space": {"x": []}}, "", "x"),

@@ -68,9 +68,9 @@ def test_a_study_is_exported_while_it_grows(path, tmp_path, monkeypatch):
         def append():
             tuner.extend(parts.pop(0) if parts else [])
 
-        def while_it_grows(part, start=0):
+        def while_it_grows(part, start=0, **after):
             append()
-            for entry in read(part, start):
+            for entry in read(part, start, **after):
                 append()
                 yield entry
             append()
