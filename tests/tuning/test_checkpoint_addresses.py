@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from extras import needs
@@ -201,7 +202,8 @@ class Outage:
             return original(*given, **more)
 
         monkeypatch.setattr(MemoryFileSystem, method, fail)
-        monkeypatch.setattr(fsspec_store.time, "sleep", self.waited.append)
+        # Only there: threads that other tests have left behind sleep as well.
+        monkeypatch.setattr(fsspec_store, "time", SimpleNamespace(sleep=self.waited.append))
 
 
 def test_what_fails_is_tried_again_with_longer_and_longer_waits(memory, monkeypatch):
