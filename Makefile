@@ -16,8 +16,9 @@ demo: $(VENV)/.demo
 # Where compiled files are switched off, every process that a test starts would compile again.
 test quick: export PYTHONDONTWRITEBYTECODE =
 
+# Three processes for two cores: many tests wait for processes, browsers and clusters.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 # Against hosts that are too large for make test; a browser (chromium) must be there for one of them.
 test-integrations: $(VENV)/.integrations
