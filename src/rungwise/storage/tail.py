@@ -15,7 +15,7 @@ from rungwise.core.events import Event, JobEnded, JobRequested, Reported
 from rungwise.errors import CorruptLogError
 from rungwise.storage import codec
 from rungwise.storage.base import Entry
-from rungwise.storage.schema import chain_checksum
+from rungwise.storage.log_rows import chain_entry
 from rungwise.storage.sqlite import SqliteLog
 
 BATCH = 20_000
@@ -70,9 +70,7 @@ def read_tail(
             raise CorruptLogError(str(log.path), f"entry {expected} is missing")
         if not (type(what) is str and type(answer) is str and type(part) is int):
             raise CorruptLogError(str(log.path), f"entry {number} is no text")
-        checksum = chain_checksum(what, answer, before=checksum)
-        if part:
-            checksum = chain_checksum(f"part {part}", before=checksum)
+        checksum = chain_entry(what, answer, part, before=checksum)
         if checksum != stored:
             raise CorruptLogError(str(log.path), f"entry {number} was altered")
     entries = [
