@@ -400,7 +400,7 @@ class OutputOptions:
     )
     callbacks: Sequence[Any] = option(
         (),
-        text="what is told everything that happens, such as rungwise.callbacks.TensorBoard(), or "
+        text="called with everything that happens, such as rungwise.callbacks.TensorBoard(), or "
         "names of such; what one of them raises never ends the study.",
         check=check_callbacks,
         flag=False,

@@ -1,4 +1,4 @@
-"""Callbacks: what is told everything that happens in a study, such as trackers.
+"""Callbacks: called with everything that happens in a study, such as trackers.
 
 The name of a tracker (``--track tensorboard``) follows from its class, see
 :mod:`rungwise.registry`.

@@ -65,8 +65,8 @@ class Guard:
     Attributes:
         host: the address that the server listens at.
         port: its port.
-        token: whoever knows it may read.
-        control: whoever knows it may change something; empty: nobody may.
+        token: those who know it may read.
+        control: those who know it may change something; empty: no one may.
     """
 
     host: str
@@ -97,7 +97,7 @@ class Guard:
             raise Refusal(403, "The dashboard answers only its own pages.")
 
     def check_token(self, headers: Mapping[str, str]) -> None:
-        """Refuse whoever does not know the token."""
+        """Refuse a request without the token."""
         if not _equal(_read_cookie(headers, self.cookie), self.token):
             raise Refusal(403, "Open the address that rungwise has printed: it has a token.")
 
@@ -171,7 +171,7 @@ def is_loopback(host: str) -> bool:
 
 
 def make_token() -> str:
-    """A token that nobody can guess."""
+    """A token that cannot be guessed."""
     return secrets.token_hex(32)
 
 

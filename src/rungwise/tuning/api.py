@@ -179,8 +179,8 @@ def tune(
         on_end: called with the result.
         show: what is shown while the study runs: the name of a display; "auto": a live view on a
             terminal, else log lines. In Python also a display of your own.
-        callbacks: what is told everything that happens, such as rungwise.callbacks.TensorBoard(),
-            or names of such; what one of them raises never ends the study.
+        callbacks: called with everything that happens, such as rungwise.callbacks.TensorBoard(), or
+            names of such; what one of them raises never ends the study.
         dashboard: whether a live page of the study is opened in the browser while it runs.
 
     Raises:
@@ -227,11 +227,11 @@ def tune(
             file.change_about(replace(file.about, open_ended=False))
         say_goal(display, metric, goal, asked.goal)
         say_initial(display, asked)
-        told = _list_callbacks(output.callbacks, on_report)
+        listed = _list_callbacks(output.callbacks, on_report)
         kept = study is not None
         function_reference.note_function(file, train, folded[0])
         with open_page(output.dashboard, file.path, display.notice):
-            result = _run(file, folded, prepared, options, display, told, on_end, kept=kept)
+            result = _run(file, folded, prepared, options, display, listed, on_end, kept=kept)
     if study is None:
         weakref.finalize(result, shutil.rmtree, path.parent, ignore_errors=True)
     return result
@@ -286,7 +286,7 @@ def resume(
     more = take_extension(locals())
     refuse_unchangeable(options, RESUMABLE_OPTIONS, tune)
     display = _choose_display(check_display("show", show))
-    told = _list_callbacks(check_callbacks("callbacks", callbacks), on_report)
+    listed = _list_callbacks(check_callbacks("callbacks", callbacks), on_report)
     _check_functions(on_report=on_report, on_end=on_end)
     with _existing(study, types) as file:
         about = file.about
@@ -313,7 +313,7 @@ def resume(
             file.change_about(replace(about, open_ended=False))
         function_reference.note_function(file, train, folded[0])
         with open_page(check_switch("dashboard", dashboard), file.path, display.notice):
-            return _run(file, folded, prepared, chosen, display, told, on_end, trust=trust)
+            return _run(file, folded, prepared, chosen, display, listed, on_end, trust=trust)
 
 
 def _run(
@@ -419,7 +419,7 @@ def _check_functions(**functions: Any) -> None:
 def _list_callbacks(
     callbacks: Sequence[Any], on_report: Callable[[ReportEvent], None] | None
 ) -> tuple[Any, ...]:
-    """What is told; ``on_report`` comes last, so that others have a report that it stops at."""
+    """What is called; ``on_report`` comes last, so that others have a report that it stops at."""
     return (*callbacks, *(() if on_report is None else (ReportFunction(on_report),)))
 
 

@@ -122,8 +122,8 @@ def open_study(
             ``ended(job)`` when it has, for loops in which that takes time: until then its trial is
             not promoted.
         on_notice: called with what a person should know: a trial that failed, for example.
-        callbacks: what is told everything that happens, such as rungwise.callbacks.TensorBoard(),
-            or names of such; what one of them raises never ends the study.
+        callbacks: called with everything that happens, such as rungwise.callbacks.TensorBoard(), or
+            names of such; what one of them raises never ends the study.
 
         callbacks: ...
 

@@ -214,7 +214,7 @@ class TuningResult(StudyResult):
             fresh: from scratch, even if there is one to resume; for when the training function
                 was changed.
             on_report: called with (resource, value) after every new report.
-            callbacks: what is told everything that happens, as of :func:`tune`.
+            callbacks: called with everything that happens, as of :func:`tune`.
             backend: where it is trained, a backend or the name of one; by default on one worker of
                 the backend that the study ran on.
 

@@ -105,7 +105,7 @@ class Retraining:
             options: how to run it; ``trial_timeout`` is for one job of a trial, not for all of it.
             fresh: from scratch in any case.
             on_report: called with (resource, value) after every new report.
-            callbacks: what is told everything that happens.
+            callbacks: called with everything that happens.
 
         Raises:
             RetrainingError: it failed more often than the options allow.

@@ -63,7 +63,7 @@ class Tuner:
         assignments: makes the assignments of workers.
         store: where checkpoints are kept.
         display: what a person sees.
-        callbacks: what is told everything that happens.
+        callbacks: called with everything that happens.
         kept: whether the file will outlive the process.
         hint: what to say after an interrupt; by default how to resume the study.
         folded: the engine and the clock of the study, if it has been folded for resuming already.
