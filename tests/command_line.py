@@ -40,6 +40,16 @@ def run_process(arguments, *, folder=None, given=None, **environ):
     )
 
 
+@contextlib.contextmanager
+def started(command, **options):
+    """A process, as ``subprocess.Popen`` starts it; it does not outlive the block."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # does nothing to one that was waited for
+
+
 def run_here(arguments, *, folder=None):
     """A command in this process; what it changed there is put back."""
     out, err = io.StringIO(), io.StringIO()

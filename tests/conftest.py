@@ -1,6 +1,7 @@
 """Settings of every test: Hypothesis draws the same examples each time; long files come first."""
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,14 @@ os.environ["XDG_STATE_HOME"] = str(Path(tempfile.gettempdir(), "rungwise-tests-s
 
 # Keras is tested on PyTorch, which is there.
 os.environ.setdefault("KERAS_BACKEND", "torch")
+
+# A shell that is not interactive lets what it starts in the background ignore Ctrl-C, and so would
+# every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+LIMIT = 600
+"""Seconds after which a test has failed: nothing that it waits for may stop the others."""
 
 settings.register_profile(
     "rungwise",
@@ -61,3 +70,22 @@ def pytest_collection_modifyitems(config, items):
         return min((rank[name] for name in LONGEST if path.endswith("/" + name)), default=len(rank))
 
     items.sort(key=place)
+
+
+def _fail(signum, frame):
+    pytest.fail(f"the test has taken {LIMIT} seconds")
+
+
+def _limited(item):
+    signal.signal(signal.SIGALRM, _fail)
+    # Once more every ten seconds: what is left of the test may wait, too.
+    signal.setitimer(signal.ITIMER_REAL, LIMIT, 10)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_limited)
+pytest_runtest_call = pytest.hookimpl(wrapper=True)(_limited)
+pytest_runtest_teardown = pytest.hookimpl(wrapper=True)(_limited)

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import run_here, run_process
+from command_line import run_here, run_process, started
 from extras import needs
 
 import rungwise as rw
@@ -460,7 +460,7 @@ def test_a_study_is_interrupted_looked_at_and_resumed(folder):
     (folder / "train.py").write_text(f"PAUSE = 1\n{TRAIN}")
     command = [sys.executable, "-m", "rungwise", *TUNE, "--max-resource", "9", "--trials", "60"]
     options = {"cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([*command, "--workers", "2"], **options) as process:
+    with started([*command, "--workers", "2"], **options) as process:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             time.sleep(0.2)

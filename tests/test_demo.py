@@ -121,7 +121,7 @@ def test_a_terminal_gets_the_live_view():
         while piece := os.read(parent, 65536):
             seen += piece
     os.close(parent)
-    assert process.wait() == 0
+    assert process.wait(60) == 0
     assert "\x1b[" in seen.decode()
     assert "test" in seen.decode()
 

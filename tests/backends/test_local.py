@@ -208,7 +208,7 @@ def test_a_worker_is_reached_over_tcp_with_a_token_as_well():
         assert worker.wait(timeout=20) == 0
     finally:
         worker.kill()
-        worker.wait()
+        worker.wait(60)
         listener.close()
 
 
@@ -238,7 +238,7 @@ def test_a_watchdog_that_was_killed_is_replaced_and_a_person_is_told(crew):
     (pid,) = crew.outcome({"code": REPORT_PID})[0]
     watchdog = crew.backend._launcher.watchdog
     os.kill(watchdog.pid, signal.SIGKILL)
-    watchdog._process.wait()
+    watchdog._process.wait(60)
     os.kill(int(pid), signal.SIGKILL)
     notice = crew.next()
     assert isinstance(notice, Notice)

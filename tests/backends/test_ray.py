@@ -12,6 +12,7 @@ from pathlib import Path
 
 import backend_kinds
 import pytest
+from command_line import started
 from extras import needs
 from faults.ray_campaign import NONE, Campaign
 from ray_clusters import KeptActors, add_node, add_odd_node, running_cluster
@@ -435,7 +436,7 @@ def test_a_tuner_may_be_stopped_and_resumed(tmp_path, cluster):
     script = tmp_path / "tune.py"
     script.write_text(SCRIPT)
     command = [sys.executable, str(script), str(study), cluster.address]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as tuner:
+    with started(command, stderr=subprocess.PIPE, start_new_session=True) as tuner:
         deadline = time.monotonic() + 120
         while not (study.exists() and len(entries_of(study)) > 12):
             assert time.monotonic() < deadline
@@ -443,7 +444,7 @@ def test_a_tuner_may_be_stopped_and_resumed(tmp_path, cluster):
             time.sleep(0.1)
         os.kill(tuner.pid, signal.SIGINT)
         said = tuner.stderr.read().decode()
-        code = tuner.wait()
+        code = tuner.wait(60)
     assert "are kept in" in said
     assert code == 130
     before = entries_of(study)

@@ -159,7 +159,7 @@ def kill_and_resume(folder, *callbacks, errors=True):
                 break
             time.sleep(0.01)
         tuner.send_signal(signal.SIGKILL)
-        tuner.communicate()
+        tuner.communicate(timeout=60)
     tuner = start_tuner(folder, *callbacks)
     _, said = tuner.communicate(timeout=120)
     assert tuner.returncode == 0, said

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from command_line import run_here
+from command_line import run_here, started
 from dashboard_client import serving
 from dashboard_stories import wait_until, write_slow
 
@@ -29,7 +29,7 @@ START = [sys.executable, "-c", "from rungwise.cli import main; main()"]
 
 def test_ctrl_c_ends_the_server_at_once_also_while_a_page_is_open(studies):
     command = [*START, "dashboard", str(studies), "--no-open", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with started(command, stdout=subprocess.PIPE, text=True) as process:
         lines = [process.stdout.readline() for _ in range(3)]
         port, token = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\w{64})$", lines[2]).groups()
         request = urllib.request.Request(
@@ -67,9 +67,7 @@ def test_what_is_no_study_is_refused(tmp_path, name):
 
 def test_beyond_this_machine_it_says_that_nothing_is_encrypted(studies):
     command = [*START, "dashboard", str(studies), "--no-open", "--port", "0", "--host", "0.0.0.0"]  # noqa: S104
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert "not encrypted" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)
@@ -79,7 +77,7 @@ def test_a_tuner_opens_a_page_that_ends_with_it_and_never_harms_it(tmp_path):
     script, said = write_slow(tmp_path, tmp_path / "s.db", trials=30), []
     text = script.read_text().replace('show="quiet"', 'show="lines", dashboard=True')
     script.write_text(text)
-    with subprocess.Popen(
+    with started(
         [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
     ) as tuner:  # fmt: skip
@@ -99,9 +97,7 @@ def test_a_tuner_opens_a_page_that_ends_with_it_and_never_harms_it(tmp_path):
 
 def test_a_page_whose_tuner_was_killed_ends_too(tmp_path):
     command = [*START, "dashboard", str(tmp_path), "--until-closed", "--no-open"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as page:
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as page:
         assert json.loads(page.stdout.readline())["address"].startswith("http://127.0.0.1:")
         page.stdin.close()
         assert page.wait(20) == 0
@@ -181,14 +177,14 @@ def test_every_file_of_the_page_is_small_and_of_a_known_kind():
 
 def test_a_report_of_a_running_study_is_as_it_stands(tmp_path):
     script = write_slow(tmp_path, tmp_path / "s.db")
-    with subprocess.Popen([sys.executable, str(script)]) as tuner:
-        wait_until(lambda: (tmp_path / "s.db").exists() and started(tmp_path / "s.db"))
+    with started([sys.executable, str(script)]) as tuner:
+        wait_until(lambda: (tmp_path / "s.db").exists() and has_reports(tmp_path / "s.db"))
         text = make_report(tmp_path / "s.db")
         os.kill(tuner.pid, signal.SIGKILL)
     assert '"state":"running"' in text
 
 
-def started(path):
+def has_reports(path):
     try:
         return rw.load(path).reports > 3
     except rw.RungwiseError:

@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from command_line import started
 from dashboard_client import serving
 from dashboard_stories import make_interrupted, train, wait_until, write_slow
 from extras import needs
@@ -137,7 +137,7 @@ def test_an_empty_folder_and_an_empty_study(tmp_path, open_page):
         source.mkdir()
         path = write_slow(source, tmp_path / "s.db")
         (source / "hold").touch()  # nothing is reported
-        with subprocess.Popen([sys.executable, str(path)]) as tuner:
+        with started([sys.executable, str(path)]) as tuner:
             expect(shown.page.get_by_role("link", name="s.db")).to_be_visible()
             for view in VIEWS[:-2]:
                 shown.go(f"s.db/{view}")
@@ -151,7 +151,7 @@ def test_a_study_is_followed_while_it_runs_in_two_tabs_and_to_its_end(tmp_path, 
     study = tmp_path / "s.db"
     script, hold = write_slow(tmp_path, study, trials=60), tmp_path / "hold"
     hold.touch()
-    with subprocess.Popen([sys.executable, str(script)]) as tuner:
+    with started([sys.executable, str(script)]) as tuner:
         wait_until(study.exists)
         wait_until(lambda: b"SQLite" in study.read_bytes()[:16])
         with serving(tmp_path) as server:

@@ -46,7 +46,7 @@ def tuner(tmp_path):
     yield start
     for process in started:
         process.kill()
-        process.wait()
+        process.wait(60)
         process.stderr.close()
 
 
@@ -91,7 +91,7 @@ def test_programs_end_with_a_tuner_that_is_killed(tuner, tmp_path):
     wait_for(lambda: two_programs(tmp_path))
     before = set().union(*programs(tmp_path).values())
     process.kill()
-    process.wait()
+    process.wait(60)
     wait_for(lambda: not any(map(is_alive, before)))
 
 

@@ -136,7 +136,7 @@ def test_killing_the_writer_loses_nothing_it_acknowledged(tmp_path, patience):
     time.sleep(patience)
     os.kill(writer.pid, signal.SIGKILL)
     told = [1, *map(int, writer.stdout.read().split())]
-    writer.wait()
+    writer.wait(60)
     writer.stdout.close()
     with SqliteLog(path) as log:  # the lock died with its holder
         kept = [event.resource for event, _ in log.read_from()]
@@ -156,7 +156,7 @@ def test_a_second_writer_is_told_who_has_the_file_and_a_reader_is_welcome(tmp_pa
             assert len(list(log.read_from())) >= 1
     finally:
         writer.kill()
-        writer.wait()
+        writer.wait(60)
         writer.stdout.close()
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import started
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -341,7 +342,7 @@ def studies_in(path):
 
 def test_a_crash_before_the_first_entry_of_a_retraining_leaves_a_file_that_opens(path):
     command = [sys.executable, "-c", textwrap.dedent(CRASH), str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+    with started(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout.readline() == "begun\n"
         os.kill(writer.pid, signal.SIGKILL)
     assert read_all(path) == [[(JobRequested(), WAIT)], []]

@@ -121,7 +121,7 @@ def test_threads_that_are_killed_again_and_again_lose_nothing(tmp_path, seed):
             pass
         child.kill()
         # The last may have ended the study before it was killed.
-        assert child.wait() in ((-signal.SIGKILL,) if attempt == 0 else (-signal.SIGKILL, 0))
+        assert child.wait(60) in ((-signal.SIGKILL,) if attempt == 0 else (-signal.SIGKILL, 0))
     subprocess.run([sys.executable, script, path, answers, f"{seed} 9"], check=True, timeout=60)
     study, entries = read_entries(path)
     again = Engine(study)

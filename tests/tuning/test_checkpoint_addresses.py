@@ -175,7 +175,7 @@ def test_what_a_killed_process_had_copied_is_removed_by_the_next_one(tmp_path, m
     monkeypatch.setattr(scratch, "_folders", {})
     monkeypatch.setattr(scratch.tempfile, "tempdir", str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        ended.wait()
+        ended.wait(60)
     left = tmp_path / f"{scratch._here()}{ended.pid}-abc"
     other = tmp_path / f"{scratch._here()}{os.getppid()}-abc"
     for folder in (left, other):

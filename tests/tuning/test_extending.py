@@ -208,7 +208,7 @@ def test_a_tuner_killed_after_the_extension_goes_on_from_there(tmp_path):
     while rw.load(path).reports < reports + 5 and time.monotonic() < deadline:
         time.sleep(0.05)
     os.kill(tuner.pid, signal.SIGKILL)
-    tuner.wait()
+    tuner.wait(60)
     killed = rw.load(path)
     assert not killed.ended
     assert len(killed.view.extensions) == 1

@@ -95,7 +95,7 @@ def running(tmp_path):
     for tuner in tuners:
         if tuner.poll() is None:
             tuner.kill()
-        tuner.wait()
+        tuner.wait(60)
 
 
 def test_a_running_study_takes_configurations_stops_trials_and_is_labelled(running):
@@ -127,7 +127,7 @@ def test_a_tuner_killed_in_between_neither_loses_a_request_nor_applies_it_twice(
     waiting = rw.add(path, [{"x": 0.002, "units": 6}], timeout=0.2)
     assert waiting.state == "waiting"
     os.kill(tuner.pid, signal.SIGKILL)
-    tuner.wait()
+    tuner.wait(60)
     # As if it had died between the log and its answer: the first request is there once more.
     (first,) = [event for event in events_of(path) if isinstance(event, ConfigurationsAdded)]
     spool = Spool(study_folder(path))

@@ -378,7 +378,7 @@ def start(study, log, tmp_path):
     yield begin
     for process in processes:
         process.kill()
-        process.wait()
+        process.wait(60)
         process.stderr.close()
 
 
@@ -462,7 +462,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged(study, log, start):
     process = start(pace=0, sleepy=4)
     until(lambda: 4 in epochs(log))
     process.kill()
-    process.wait()
+    process.wait(60)
     pid = int(log.with_name("epochs.pids").read_text().split()[-1])
     gone = []
 
@@ -480,7 +480,7 @@ def test_kills_at_any_moment(study, log, start):
         process = start(pace=0.05)
         until(lambda moment=moment: moment in epochs(log))
         process.kill()
-        process.wait()
+        process.wait(60)
     assert_whole(study, retrain(study, training(log)))
     trained = epochs(log)
     assert all(after >= before for before, after in pairwise(trained))
