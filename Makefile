@@ -8,17 +8,23 @@ QUICK := $(addprefix tests/, core rankings schedulers searchers space views test
 	test_boundaries.py test_counterfactual.py test_driver.py test_formatting.py test_layers.py \
 	test_oracle_itself.py test_policy.py test_public.py test_readers.py test_simulation.py)
 
-.PHONY: frontier demo test test-integrations quick check docs wheel minimum format bench results clean
+.PHONY: frontier demo test coverage test-integrations quick check docs wheel minimum format bench results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/rungwise demo
 
 # Where compiled files are switched off, every process that a test starts would compile again.
-test quick: export PYTHONDONTWRITEBYTECODE =
+test coverage quick: export PYTHONDONTWRITEBYTECODE =
 
-# Three processes for two cores: many tests wait for processes, browsers and clusters.
+# Four processes for two cores: many tests wait for processes, browsers and clusters.
+TESTS := -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+	$(BIN)/python $(TESTS)
+
+# All tests, and what they run of the package, in the processes that they start as well.
+coverage: $(VENV)/.dev
+	$(BIN)/python $(TESTS) --cov --cov-report=term
 
 # Against hosts that are too large for make test; a browser (chromium) must be there for one of them.
 test-integrations: $(VENV)/.integrations
