@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
-    """What is loaded stays until the end: looking for garbage in it would be a tenth of the time."""
+    """What is loaded stays until the end: garbage is not looked for in it, which takes long."""
     gc.disable()
     try:
         return (yield)
