@@ -8,11 +8,13 @@ import pytest
 from command_line import run_here
 
 import rungwise as rw
-from rungwise.cli.commands import COMMANDS, load_command
+from rungwise.cli.commands import load_command
+from rungwise.cli.entries import COMMANDS
 
 LABORATORY = {"rungwise.lab", "rungwise.plots", "rungwise.benchmarks", "rungwise.simulation"}
 STUDIES_ONLY = {"rungwise.specification", "yaml"}
 HEAVY = {"scipy", "vl_convert", "altair", "torch", "optuna", "pandas", "ConfigSpace"}
+TYPER = {"typer", "pydantic", "pydantic_core"}
 NO_COMMANDS = {f"rungwise.cli.{entry.place.partition(':')[0]}" for entry in COMMANDS.values()}
 
 
@@ -67,13 +69,13 @@ def test_show_loads_what_it_shows_and_nothing_else(study):
     assert "rungwise.cli.show" in loaded
     others = (NO_COMMANDS - {"rungwise.cli.show"}) | {"rungwise.tuning.tuner", "rungwise.display"}
     others |= {"rungwise.backends.ray"}  # the study was run on another backend
-    assert not loaded & (HEAVY | LABORATORY | STUDIES_ONLY | others | {"rich.progress"})
+    assert not loaded & (HEAVY | LABORATORY | STUDIES_ONLY | others | {"rich.progress"} | TYPER)
 
 
 def test_listing_loads_no_more(study):
     loaded = list_loaded("list", study.parent)
-    others = (NO_COMMANDS - {"rungwise.cli.studies"}) | {"rungwise.tuning.tuner"}
-    assert not loaded & (HEAVY | LABORATORY | STUDIES_ONLY | others)
+    others = (NO_COMMANDS - {"rungwise.cli.listing"}) | {"rungwise.tuning.tuner"}
+    assert not loaded & (HEAVY | LABORATORY | STUDIES_ONLY | others | TYPER)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

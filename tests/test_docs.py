@@ -16,7 +16,8 @@ import extras
 import pytest
 
 import rungwise
-from rungwise.cli.commands import COMMANDS, load_command
+from rungwise.cli.commands import load_command
+from rungwise.cli.entries import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -7,7 +7,8 @@ from textwrap import dedent
 from typing import Any
 
 import rungwise
-from rungwise.cli.commands import COMMANDS, load_command
+from rungwise.cli.commands import load_command
+from rungwise.cli.entries import COMMANDS
 
 PACKAGES: dict[str, tuple[str, str, str]] = {
     "tuning": ("Studies", "rungwise.tuning", "Start, resume and read studies."),

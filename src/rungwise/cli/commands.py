@@ -1,105 +1,20 @@
-"""All commands: their names, their lines in the help, and the modules that they are loaded from.
+"""The commands as typer has them: the group of all, and each with its options.
 
-Law of this file: it imports no command. A command is loaded when it is used, so that none waits
-for what only others need.
+Law of this file: it imports no command, see ``cli/entries.py``.
 """
 
 from __future__ import annotations
 
-import gc
-import importlib
-import os
 import re
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from rungwise._version import __version__
-
-
-class Entry(NamedTuple):
-    """A command that is not loaded yet.
-
-    Attributes:
-        place: ``module:name``, within ``rungwise.cli``.
-        help: the first paragraph of its help, for the list of all commands; a test compares.
-        reads: whether it only reads: it trains nothing, here or in a process of its own.
-    """
-
-    place: str
-    help: str
-    reads: bool = False
-
-
-COMMANDS = {
-    "demo": Entry("demo:demo", "Tune a small neural network on scikit-learn's handwritten digits."),
-    "tune": Entry("tune:tune", "Find a good configuration with as little training as possible."),
-    "resume": Entry("tune:resume", "Resume a study after an interrupt, a crash or a reboot."),
-    "show": Entry(
-        "show:show",
-        "Show what a study has found so far: leaderboard, rungs, best configuration and state.",
-        reads=True,
-    ),
-    "list": Entry(
-        "studies:list_studies", "List the studies in a folder, with the state of each.", reads=True
-    ),
-    "plot": Entry("plot:plot", "Draw a figure of a study, also while it runs.", reads=True),
-    "dashboard": Entry(
-        "dashboard:dashboard",
-        "Open a live page of a study, or of all studies in a folder.",
-    ),
-    "report": Entry(
-        "dashboard:report",
-        "Write the page of a study as one HTML file, which opens without a network.",
-        reads=True,
-    ),
-    "export": Entry(
-        "studies:export",
-        "Export a study as a table, with one row per report or per trial.",
-        reads=True,
-    ),
-    "verify": Entry(
-        "verify:verify",
-        "Check a study file: every entry, every note, and every decision by taking it again.",
-    ),
-    "add": Entry(
-        "requests:add",
-        "Have configurations of your own tried next, in a study that runs or will be resumed.",
-    ),
-    "stop": Entry(
-        "requests:stop",
-        "Stop a study, so that it can be resumed, or one trial of it permanently.",
-    ),
-    "fail": Entry(
-        "requests:fail", "Stop one trial of a study permanently, and count it as failed."
-    ),
-    "tag": Entry("requests:tag", "Give a study tags, which list and show print."),
-    "note": Entry("requests:note", "Give a study a note, which list and show print."),
-    "retrain": Entry(
-        "retrain:retrain",
-        "Train the best configuration from scratch to the maximum (phase 2 of the paper).",
-    ),
-    "delete": Entry(
-        "studies:delete", "Delete a study with its checkpoints and outputs, after a confirmation."
-    ),
-    "simulate": Entry(
-        "simulate:simulate", "Run a study on a table of learning curves, in virtual time."
-    ),
-    "reproduce": Entry(
-        "reproduce:reproduce",
-        "Run the paper's experiments on installed benchmarks, and compare its figures with ours.",
-    ),
-    "benchmark": Entry(
-        "benchmark:app", "Manage tables of learning curves: those of the package, and public ones."
-    ),
-    "manual": Entry(
-        "manual:show_manual", "Show a page of the manual, or list the pages.", reads=True
-    ),
-}
-"""In the order of the help."""
-
+from rungwise.cli.arguments import with_typer
+from rungwise.cli.entries import COMMANDS, import_command, loading
 
 _METAVARS = {"int": "INTEGER", "float": "NUMBER", "str": "TEXT", "text": "TEXT", "path": "FILE"}
 """What the help calls values, by the beginning of what typer calls their type."""
@@ -162,19 +77,16 @@ class LazyGroup(Group):
         name, found, rest = super().resolve_command(ctx, args)
         if name is None:
             return name, found, rest
-        if COMMANDS[name].reads:
-            # NumPy's import would start a thread per processor, which takes as long as the rest.
-            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        command = load_command(name)
-        gc.freeze()
-        gc.enable()  # the command line has disabled it, to load faster
+        with loading(name):
+            command = load_command(name)
         return name, command, rest
 
 
 def load_command(name: str) -> Any:
     """The command itself, with all its options."""
-    module, _, attribute = COMMANDS[name].place.partition(":")
-    found = getattr(importlib.import_module(f"rungwise.cli.{module}"), attribute)
+    found = import_command(name)
+    if COMMANDS[name].plain:
+        found = with_typer(found)
     if not isinstance(found, typer.Typer):
         function, found = found, make_app()
         found.command(name, cls=Command)(function)

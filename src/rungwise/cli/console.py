@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-INTERRUPTED = 130
-"""The exit code of a program that was interrupted."""
+from rungwise.cli.main import INTERRUPTED
 
 PROGRESS_DELAY = 2.0
 """Seconds after which progress is shown."""
@@ -40,6 +39,11 @@ def grid(console: Console, title: str) -> Table:
     return Table(title=title, box=box.HEAVY_HEAD if console.is_terminal else box.ASCII)
 
 
+def write_line(text: str) -> None:
+    """A line for programs: as it is, at any width."""
+    print(text, flush=True)  # noqa: T201 - rich would look for markup
+
+
 @contextmanager
 def ending_when_interrupted(state: str) -> Iterator[None]:
     """Ctrl-C ends the command with a line that says what has been done so far.
@@ -50,8 +54,8 @@ def ending_when_interrupted(state: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"rungwise: interrupted; {state}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        print(f"rungwise: interrupted; {state}", file=sys.stderr)  # noqa: T201
+        sys.exit(INTERRUPTED)
 
 
 @contextmanager

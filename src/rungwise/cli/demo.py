@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rungwise.cli import demo_recorded, demo_simulated, digits
-from rungwise.cli.console import INTERRUPTED, out, progress
+from rungwise.cli.console import out, progress
+from rungwise.cli.main import INTERRUPTED
 from rungwise.core.scheduler import Recipe
 from rungwise.counterfactual import Saving
 from rungwise.errors import InvalidArgumentError, StudyInterrupted

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import sys
 import warnings
 from typing import Any, TextIO
 
 from rungwise._version import __version__
+
+INTERRUPTED = 130
+"""The exit code of a program that was interrupted."""
 
 
 def main() -> None:
@@ -19,7 +23,7 @@ def main() -> None:
     # What is imported stays: looking for garbage in it takes a tenth of the time. It is looked for
     # again once the command is loaded.
     gc.disable()
-    from rungwise.cli.commands import app  # noqa: PLC0415 - as said above
+    from rungwise.cli.parameters import find_plain_call  # noqa: PLC0415 - as said above
     from rungwise.errors import RungwiseError  # noqa: PLC0415
 
     for stream in (sys.stdout, sys.stderr):
@@ -28,7 +32,12 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     warnings.showwarning = _print_warning
     try:
-        app()
+        (find_plain_call(sys.argv[1:]) or _run_with_typer)()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # who reads the output wants no more of it, such as ``head``
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (RungwiseError, OSError) as error:  # such as a full disk, or a name no file can have
         from rungwise.formatting import strip_controls  # noqa: PLC0415
 
@@ -37,6 +46,12 @@ def main() -> None:
         sys.exit(2)
     finally:
         gc.enable()
+
+
+def _run_with_typer() -> None:
+    from rungwise.cli.commands import app  # noqa: PLC0415 - slow to import
+
+    app()
 
 
 def _print_warning(

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from rungwise.cli import summary
-from rungwise.cli.arguments import ResultAsJson, Study
-from rungwise.cli.console import out
+from rungwise.cli.console import out, write_line
 from rungwise.cli.leaderboard import print_leaderboard
+from rungwise.cli.parameters import RESULT_AS_JSON, STUDY, Flag
 from rungwise.cli.summary import line
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_value
 from rungwise.tuning.loading import load
 from rungwise.tuning.summaries import load_summary
 
-Top = Annotated[int, typer.Option(help="Number of trials in the leaderboard.", min=1)]
-TrialNumber = Annotated[
-    int | None, typer.Option(help="Show only the trial with this number, in detail.", min=0)
-]
+Top = Annotated[int, Flag("Number of trials in the leaderboard.", least=1)]
+TrialNumber = Annotated[int | None, Flag("Show only the trial with this number, in detail.")]
 
 
 def show(
-    study: Study, top: Top = 10, trial: TrialNumber = None, as_json: ResultAsJson = False
+    study: Annotated[Path, STUDY],
+    top: Top = 10,
+    trial: TrialNumber = None,
+    as_json: Annotated[bool, RESULT_AS_JSON] = False,
 ) -> None:
     """Show what a study has found so far: leaderboard, rungs, best configuration and state.
 
@@ -31,7 +31,7 @@ def show(
     """
     result = load(study) if trial is not None else load_summary(study)
     if as_json:
-        typer.echo(summary.as_line(summary.result_to_json(result, top=top)))
+        write_line(summary.as_line(summary.result_to_json(result, top=top)))
         return
     console = out(narrow=True)
     if trial is not None:

@@ -1,4 +1,4 @@
-"""``rungwise list``, ``export``, ``delete``: what is done with studies."""
+"""``rungwise export`` and ``delete``: what is done with studies."""
 
 from __future__ import annotations
 
@@ -8,34 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
-from rungwise.cli import summary
-from rungwise.cli.arguments import ResultAsJson, Study
-from rungwise.cli.console import grid, out
-from rungwise.cli.summary import line
+from rungwise.cli.arguments import Study
 from rungwise.errors import (
     InvalidArgumentError,
     LogInUseError,
     LogUnavailableError,
-    RungwiseError,
     Words,
 )
-from rungwise.formatting import format_value
 from rungwise.locking import FileLock
 from rungwise.storage.opening import is_study
 from rungwise.storage.study_file import study_folder
 from rungwise.tuning import exports
 from rungwise.tuning.archive import write_archive
-from rungwise.tuning.labels import read_labels_of
 from rungwise.tuning.opening import must_be_file
-from rungwise.tuning.summaries import read_summary_view
 
-Folder = Annotated[Path, typer.Argument(help="The folder with the studies.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
 What = Annotated[str, typer.Option(help="What the rows are: reports or trials.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")]
-
-RESUMABLE = "to be resumed"
-"""The state, for programs, of a study that has not ended and that no process works on."""
 
 Archive = Annotated[
     bool, typer.Option("--archive", help="Write the study itself, complete, as one tar file.")
@@ -50,36 +39,6 @@ Raw = Annotated[
 
 SUFFIXES = ("", "-wal", "-shm", ".lock")
 """What the files of a study have at the end of their names; the first is the study itself."""
-
-
-def list_studies(folder: Folder = Path(), as_json: ResultAsJson = False) -> None:
-    """List the studies in a folder, with the state of each."""
-    if not folder.is_dir():
-        raise InvalidArgumentError("folder", str(folder), "there is no such folder")
-    found = [_describe(path) for path in sorted(folder.iterdir()) if is_study(path)]
-    if as_json:
-        rows = [{name: row[name] for name in row if name != "rest"} for row in found]
-        typer.echo(summary.as_line({"studies": rows}))
-        return
-    console = out()
-    if not found:
-        console.print(f"There is no study in {line(str(folder.absolute()))}.", soft_wrap=True)
-        return
-    shown = grid(console, "Studies")
-    labelled = any(row["tags"] or row["note"] for row in found)
-    for name in ("study", "state", "trials", "reports", "best", "spent"):
-        shown.add_column(name, justify="left" if name in ("study", "state") else "right")
-    if labelled:
-        shown.add_column("tags and note")
-    for row in found:
-        best = "-" if row["best"] is None else f"{row['metric']} = {format_value(row['best'], 6)}"
-        counts = (str(row[name]) for name in ("trials", "reports"))
-        spent = "" if row["spent"] is None else f"{row['spent']:g}"
-        state = f"interrupted{row['rest']}" if row["state"] == RESUMABLE else row["state"]
-        words = "; ".join(each for each in (", ".join(row["tags"]), row["note"]) if each)
-        last = (line(words),) if labelled else ()
-        shown.add_row(line(row["study"]), line(state), *counts, line(best), spent, *last)
-    console.print(shown)
 
 
 def export(
@@ -181,26 +140,3 @@ def _check_output(study: Path, output: Path) -> None:
 
 def _beside(study: Path, suffix: str) -> Path:
     return study.with_name(study.name + suffix)
-
-
-def _describe(path: Path) -> dict[str, Any]:
-    row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
-    row |= {"best": None, "spent": None, "tags": [], "note": ""}
-    try:
-        view = read_summary_view(path)
-        tags, note = read_labels_of(path)
-    except RungwiseError as error:
-        return {**row, "state": f"cannot be read: {error}"}
-    running = FileLock(_beside(path, ".lock")).held()
-    return {
-        **row,
-        "state": "running" if running else "ended" if view.ended else RESUMABLE,
-        "rest": view.rest,
-        "metric": view.metric,
-        "trials": view.trials,
-        "reports": view.reports,
-        "best": None if view.best is None else view.best.value,
-        "spent": view.resource_spent,
-        "tags": list(tags),
-        "note": note,
-    }

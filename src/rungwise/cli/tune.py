@@ -12,8 +12,9 @@ import typer
 
 from rungwise.backend_options import SHORT_FORMS, set_fields
 from rungwise.cli.arguments import AsJson, Function, Study, Trust
-from rungwise.cli.console import INTERRUPTED, out
+from rungwise.cli.console import out
 from rungwise.cli.leaderboard import print_leaderboard
+from rungwise.cli.main import INTERRUPTED
 from rungwise.cli.options import with_options
 from rungwise.cli.summary import as_line, line, print_summary, result_to_json
 from rungwise.display import QuietDisplay, Snapshot, choose
