@@ -125,6 +125,16 @@ def test_what_a_study_imports_has_a_budget(used):
     assert "rungwise.lab" not in out.stdout.split()
 
 
+def test_reading_a_study_loads_no_searcher_no_tracker_and_nothing_that_packs_functions():
+    code = "import sys, rungwise as rw; rw.load; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(out.stdout.split())
+    others = {f"rungwise.searchers.{name}" for name in ("tpe", "gp", "kde", "sobol", "optuna")}
+    others |= {f"rungwise.callbacks.{name}" for name in ("mlflow", "tensorboard", "wandb")}
+    assert "rungwise.searchers" in loaded
+    assert not loaded & (others | {"cloudpickle"})
+
+
 def test_no_file_imports_what_is_heavy_at_its_top():
     found = {
         (path.relative_to(ROOT).as_posix(), name.partition(".")[0])

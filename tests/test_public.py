@@ -1,13 +1,17 @@
 """The public names are pinned: changing them is a decision, not an accident."""
 
+import ast
 import inspect
 import pickle
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import rungwise
-from rungwise import errors, rankings, searchers, space, testing
+from rungwise import callbacks, errors, rankings, searchers, space, testing
 
 PUBLIC = [
     "ASHA",
@@ -116,6 +120,29 @@ def test_dir_lists_public_names_and_submodules_only():
     code = "import rungwise as rw\nprint(*dir(rw))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split() == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("part", ["rankings", "searchers", "callbacks", "benchmarks", "plots"])
+def test_no_other_name_is_exposed_by_the_parts_either(part):
+    code = (
+        f"import rungwise as rw\npart = rw.{part}\nfor name in part.__all__: getattr(part, name)\n"
+        "print(*vars(part), *dir(part))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = {name for name in out.stdout.split() if not name.startswith("_")}
+    package = getattr(rungwise, part)
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    future = {"annotations"}  # of ``from __future__ import annotations``
+    assert set(package.__all__) <= found <= {*package.__all__, *modules, *future}
+
+
+def test_parts_that_load_their_names_late_have_them_where_type_checkers_look():
+    for part in (callbacks, searchers):
+        tree = ast.parse(Path(part.__file__).read_text(encoding="utf-8"))
+        (typed,) = [node for node in tree.body if isinstance(node, ast.If)]
+        places = {name.name: one.module for one in typed.body for name in one.names}
+        assert places == part._PLACES
+        assert sorted(places) == sorted(part.__all__)
 
 
 def test_parts_list_their_names_in_order():

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import cloudpickle
-
 from rungwise.errors import InvalidArgumentError
 from rungwise.script_guard import is_cut
 
@@ -39,6 +37,8 @@ def pack(train: Any) -> bytes:
     Functions of modules that a worker can import travel as their names; those of a script, a
     notebook or a test travel whole, with the global values they use.
     """
+    import cloudpickle  # noqa: PLC0415 - a study that is only read needs none
+
     target = train
     while isinstance(target, partial):
         target = target.func

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -25,9 +25,6 @@ from rungwise.errors import SchemaError
 from rungwise.schedulers.codec import list_recipe_types, recipe_from_json, recipe_to_json
 from rungwise.space import Space
 from rungwise.storage.base import Entry
-
-_PUBLIC: tuple[type, ...] = tuple(getattr(searchers, name) for name in searchers.__all__)
-SEARCHERS = tuple(kind for kind in _PUBLIC if is_dataclass(kind))
 
 
 def study_to_json(study: Study) -> dict[str, Any]:
@@ -61,7 +58,7 @@ def study_from_json(document: Mapping[str, Any], *, types: Iterable[type] = ()) 
             space=None if space is None else Space.from_json(space),
             searcher=None
             if searcher is None
-            else recipe_from_json(searcher, types=(*SEARCHERS, *own)),
+            else recipe_from_json(searcher, types=(*list_searchers(searcher), *own)),
             initial=document["initial"],
             seed=document["seed"],
         )
@@ -72,6 +69,25 @@ def study_from_json(document: Mapping[str, Any], *, types: Iterable[type] = ()) 
 def list_study_types(study: Study) -> tuple[type, ...]:
     """The classes that :func:`study_from_json` must know, the user's own and rungwise's."""
     return (*list_recipe_types(study.scheduler), *list_recipe_types(study.searcher))
+
+
+def list_searchers(document: Any) -> tuple[type, ...]:
+    """The searchers of rungwise that a document names: others need not be loaded.
+
+    Args:
+        document: of a searcher. If it names anything else, these are all, for the error.
+    """
+    named = set(_list_names(document))
+    names = named if named.issubset(searchers.__all__) else searchers.__all__
+    kinds: list[type] = [getattr(searchers, name) for name in sorted(names)]
+    return tuple(kind for kind in kinds if is_dataclass(kind))
+
+
+def _list_names(document: Any) -> Iterator[str]:
+    if isinstance(document, Mapping):
+        yield str(document.get("type"))
+        for part in document.values():
+            yield from _list_names(part)
 
 
 def to_text(document: Any) -> str:
