@@ -32,7 +32,7 @@ SPACE = {
     "layers": rw.Int(1, 6),
 }
 COLOURS = 128
-"""More make the files three times as large, and nobody sees them."""
+"""More make the files three times as large, and cannot be seen."""
 
 PICTURES = (
     ("overview", "light", (1280, 1000)),

@@ -23,7 +23,7 @@ PACKAGES: dict[str, tuple[str, str, str]] = {
     "backends": ("Backends", "rungwise.backends", "Where trials are trained."),
     "checkpoints": ("Checkpoint stores", "rungwise.checkpoints", "Where checkpoints are kept."),
     "display": ("Displays", "rungwise.display", "What is shown while a study runs."),
-    "callbacks": ("Callbacks", "rungwise.callbacks", "What is told what happens in a study."),
+    "callbacks": ("Callbacks", "rungwise.callbacks", "Called with what happens in a study."),
     "plots": ("Figures", "rungwise.plots", "Drawings of studies and tables."),
     "simulation": ("Simulation", "rungwise.simulation", "Studies in virtual time."),
     "benchmarks": ("Benchmarks", "rungwise.benchmarks", "Tables of learning curves."),

@@ -247,7 +247,7 @@ class StudyDiffersError(RungwiseError):
 
 
 class StudyClosedError(RungwiseError):
-    """An ask/tell study that cannot be asked or told anything.
+    """An ask/tell study that can no longer be used.
 
     Args:
         path: the study file; None for a study that is not kept.

@@ -246,6 +246,6 @@ def train(config, run):
 def test_another_file_is_left_alone(tmp_path):
     path = tmp_path / "notes.csv"
     path.write_text("name,phone\nme,1\n")
-    with pytest.raises(InvalidArgumentError, match="another kind, and would be spoilt"):
+    with pytest.raises(InvalidArgumentError, match="another kind, and would be damaged"):
         CSV(path).check()
     assert path.read_text() == "name,phone\nme,1\n"

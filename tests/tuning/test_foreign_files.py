@@ -261,7 +261,7 @@ def test_an_archive_holds_links_and_empty_folders_but_nothing_that_is_no_file(st
 
 def test_an_archive_takes_the_place_of_nothing_but_a_file(study, tmp_path):
     os.mkfifo(tmp_path / "device")
-    for place, why in {"device": "no plain file", "nowhere/a.tar": "does not exist"}.items():
+    for place, why in {"device": "not a regular file", "nowhere/a.tar": "does not exist"}.items():
         said = rungwise(tmp_path, "export", study, "--archive", "-o", tmp_path / place, code=2)
         assert why in said
     assert (tmp_path / "device").is_fifo()

@@ -59,7 +59,7 @@ class AskedJobs:
         self._said.append(message)
 
     def take_job(self) -> Assignment | None:
-        """The job that was started for whoever asked, once."""
+        """The job that was started for the caller, once."""
         started, self._started = self._started, None
         return started
 

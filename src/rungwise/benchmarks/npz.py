@@ -94,7 +94,7 @@ def read_file(path: Path, limit: int) -> bytes:
 def _check_members(members: list[zipfile.ZipInfo]) -> None:
     promised = sum(member.file_size for member in members)
     if promised > LIMIT:
-        raise ValueError(f"it promises {promised:,} bytes, and at most {LIMIT:,} are read")
+        raise ValueError(f"it declares {promised:,} bytes, and at most {LIMIT:,} are read")
     if len({member.filename.removesuffix(".npy") for member in members}) < len(members):
         raise ValueError("two arrays have one name")
     if any(member.compress_type not in _COMPRESSED for member in members):

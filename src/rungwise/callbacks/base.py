@@ -1,4 +1,4 @@
-"""What a callback is: it is told what happens in a study, and changes nothing."""
+"""What a callback is: it is called with what happens in a study, and changes nothing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rungwise.callbacks.events import (
 class Callback:
     """Subclass it and override what you need: every method does nothing by itself.
 
-    A fact is in the log before a callback is told, and the study goes on whatever a callback does:
-    what it raises becomes a notice. A callback may be given to several studies, one after the
-    other.
+    A fact is in the log before a callback is called, and the study goes on whatever a callback
+    does: what it raises becomes a notice. A callback may be given to several studies, one after
+    the other.
 
     Attributes:
         words: names for the command line, if not that of the class.

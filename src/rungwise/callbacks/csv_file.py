@@ -63,7 +63,7 @@ class CSV(Callback):
                 header = stream.readline()
             # A header may have been cut off; such a file has no rows yet.
             if header.rstrip("\r\n").split(",") != list(COLUMNS) and header.endswith("\n"):
-                rule = "it is a file of another kind, and would be spoilt: take another name"
+                rule = "it is a file of another kind, and would be damaged: choose another name"
                 raise InvalidArgumentError("file of CSV", str(self._path), rule)
 
     def begin(self, study: StudyBegan) -> None:

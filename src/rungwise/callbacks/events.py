@@ -1,4 +1,4 @@
-"""What callbacks are told: facts about a study, as frozen values.
+"""What callbacks are called with: facts about a study, as frozen values.
 
 Every fact carries the numbers that identify it. ``StudyBegan.key``, the trial and the resource
 name a report for good: a study that is resumed has the same key, so that a sink can tell what it

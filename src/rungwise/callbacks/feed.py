@@ -1,4 +1,4 @@
-"""All callbacks of a study: what each is told goes through here."""
+"""All callbacks of a study: every call of one goes through here."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _import_storage(name: str, value: str, kind: str) -> None:
         rule = f"a package is missing: {error}"
         raise InvalidArgumentError(name, value, rule) from error
     except ValueError:
-        rule = "fsspec does not know this kind of address; s3, gs, abfs, file and others will do"
+        rule = "fsspec does not know this kind of address; examples are s3, gs, abfs and file"
         raise InvalidArgumentError(name, value, rule) from None
 
 

@@ -102,11 +102,11 @@ def _say(server: DashboardServer, *, control: bool) -> None:
     typer.echo(f"The page of {server.library.place} is at\n\n  {server.address}\n")
     if control:
         typer.echo(
-            f"Whoever opens this one can also change the study:\n\n  {server.control_address}\n"
+            f"Anyone who opens this one can also change the study:\n\n  {server.control_address}\n"
         )
     if not is_loopback(server.guard.host):
         typer.echo(
-            "Other machines can reach it. The traffic is not encrypted: whoever can listen to it "
+            "Other machines can reach it. The traffic is not encrypted: anyone who can read it "
             "learns the token. Over a network that is not yours, use ssh -L instead.\n",
             err=True,
         )

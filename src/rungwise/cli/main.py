@@ -62,7 +62,7 @@ def _print_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning of rungwise as one line; the place in its code helps nobody. Others as ever."""
+    """A warning of rungwise as one line, without its place in the code; others as usual."""
     stream: Any = sys.stderr if file is None else file
     if category.__module__.startswith("rungwise."):
         text = f"rungwise: warning: {message}\n"

@@ -154,7 +154,7 @@ def _find_token(place: Path, host: str, port: int) -> str:
 
 
 def find_free_port(host: str, first: int) -> int:
-    """The first port from here on that nobody listens at."""
+    """The first port from here on that is free."""
     for port in range(first, min(first + TRIED, 65536)):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         with socket.socket(family) as probe:

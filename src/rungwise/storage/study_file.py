@@ -187,7 +187,7 @@ class StudyFile(AbstractContextManager["StudyFile"]):
             return [Failure(**document) for _, document in self._noted(_failures(part))]
 
     def note_notice(self, at: float, text: str) -> None:
-        """Store something that a person was told, with the next entries.
+        """Store a notice that was shown, with the next entries.
 
         Args:
             at: when, in seconds since the study began.
@@ -196,7 +196,7 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         self._note("notice", {"at": at, "text": text})
 
     def notices(self) -> list[tuple[float, str]]:
-        """[(seconds since the study began, text), …] of what people were told."""
+        """[(seconds since the study began, text), …] of the notices that were shown."""
         with self._checking("a notice"):
             return [(float(found["at"]), str(found["text"])) for _, found in self._noted("notice")]
 

@@ -66,7 +66,7 @@ def _refuse_gap(error: OSError) -> None:
 def _check_target(target: Path) -> None:
     """Refuse to take the place of a device, say, and what cannot be written."""
     if target.exists() and not target.is_file():
-        raise InvalidArgumentError("output", str(target), "it is there, and no plain file")
+        raise InvalidArgumentError("output", str(target), "it exists and is not a regular file")
     if not target.parent.is_dir():
         rule = f"the folder {target.parent} does not exist: create it first"
         raise InvalidArgumentError("output", str(target), rule)

@@ -48,7 +48,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         auto_end: whether a job has left when its report was answered False.
         kept: whether the file outlives the process.
         on_notice: called with what a person should know.
-        callbacks: who is told what happens.
+        callbacks: called with what happens.
     """
 
     def __init__(
@@ -285,7 +285,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
             self._telling.release()
 
     def _show(self, text: str) -> None:
-        """Tell something at once, in a call that takes long: nothing is half done any more."""
+        """Show something at once, in a call that takes long: nothing is half done any more."""
         self._session.notice(text)
         self._tell()
 

@@ -57,10 +57,10 @@ class AskingSession:
         options: how it is run.
         wake: called, from another thread, when a proposal has been computed.
         kept: whether the file outlives the process.
-        callbacks: who is told what happens.
+        callbacks: called with what happens.
 
     Attributes:
-        notices: what a person should know, and has not been told yet.
+        notices: what a person should know, and has not been shown yet.
         engine: the study.
         backend: what was said and decided.
         interrupted: whether it was asked to stop.
@@ -157,7 +157,7 @@ class AskingSession:
     # -- what is called ------------------------------------------------------------------------
 
     def ask(self) -> Assignment | None:
-        """A job for whoever asks, if there is one."""
+        """A job for the caller, if there is one."""
         # A request that was answered Wait is made again only if the answer may be another.
         waits = self._version_asked == self.engine.version and not self._policy.waits
         self.backend.asking = not waits
@@ -222,7 +222,7 @@ class AskingSession:
         )
 
     def notice(self, text: str) -> None:
-        """Keep what a person should know: with the study, and until it can be told."""
+        """Keep what a person should know: with the study, and until it can be shown."""
         self._notices.keep(text)
         self.notices.append(text)
 
@@ -258,7 +258,7 @@ class AskingSession:
         """Give up the jobs that are open, and write the summary and a snapshot.
 
         Args:
-            show: tells a person at once what is waited for.
+            show: shows at once what is waited for.
         """
         self._driver.recall()
         self._driver.halt()
@@ -277,7 +277,7 @@ class AskingSession:
             self.notice(text)
 
     def end(self) -> None:
-        """End the threads; the file is closed, and nobody holds what they may be waiting for."""
+        """End the threads; the file is closed, and no lock that they may wait for is held."""
         self._ended = True
         self._ahead.close()
         if self._mirror is not None:

@@ -23,7 +23,7 @@ def begin_study(file: StudyFile, asked: Study, about: About, store: CheckpointSt
         if any(place.startswith("trial-") for place in store.places()):
             rule = (
                 f"{store} holds checkpoints of another study, which is gone: delete "
-                f"that folder, or take another name"
+                f"that folder, or choose another name"
             )
             raise InvalidArgumentError("study", shown(file.path), rule)
         file.begin_with(asked, about)

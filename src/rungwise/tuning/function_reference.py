@@ -101,7 +101,7 @@ def note_function(file: StudyFile, train: Any, engine: Engine) -> None:
     if changed and engine.ended is not None:
         text = (
             f"{name} has ended, and its training function has changed since: nothing was trained "
-            f"with the new one. For a new study take another name, or delete this one: rungwise "
+            f"with the new one. For a new study choose another name, or delete this one: rungwise "
             f"delete {name}. Larger limits would extend it, with results of both functions in it."
         )
         warnings.warn(text, FunctionChangedWarning, stacklevel=4)

@@ -33,7 +33,7 @@ def open_page(wanted: bool, study: Path, notice: Callable[[str], None]) -> Itera
     Args:
         wanted: whether it is.
         study: the study file.
-        notice: is told where it is, or why there is none.
+        notice: called with where it is, or why there is none.
     """
     if not wanted:
         yield

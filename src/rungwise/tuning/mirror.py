@@ -136,7 +136,9 @@ class Mirror:
             self._copied = state
         except Exception as error:  # noqa: BLE001 - whatever the library of a storage raises
             if not self._away:
-                self._say(f"could not be written ({type(error).__name__}: {error}); it is tried on")
+                self._say(
+                    f"could not be written ({type(error).__name__}: {error}); it is tried again"
+                )
             self._away = True
         else:
             if self._away:
@@ -185,13 +187,13 @@ def restore_from_mirror(study: Path, place: MirrorPlace, types: tuple[type, ...]
             return True
         relation = compare_files(study, copy)
     if relation == "other":
-        rule = f"{place.address} is the copy of another study: take another place"
+        rule = f"{place.address} is the copy of another study: choose another place"
         raise InvalidArgumentError("mirror", place.place, rule)
     if relation == "apart":
         rule = (
             f"{place.address} and {study} have different reports of the same study, which went on "
-            f"in both places: take another place for the mirror, or move {study} away and its -wal "
-            f"and .lock with it, and the copy is taken instead"
+            f"in both places: choose another place for the mirror, or move {study} away and its "
+            f"-wal and .lock with it, and the copy is taken instead"
         )
         raise InvalidArgumentError("mirror", place.place, rule)
     if relation == "ahead":

@@ -146,7 +146,7 @@ def open_study(
     given = locals()
     search, stop = take(SearchOptions, given), take(StopOptions, given)
     options = take(RunOptions, given)
-    told = check_callbacks("callbacks", callbacks)
+    listeners = check_callbacks("callbacks", callbacks)
     check_switch("auto_end", auto_end)
     if on_notice is not None and not callable(on_notice):
         raise InvalidArgumentError("on_notice", on_notice, "it must be a function")
@@ -185,7 +185,7 @@ def open_study(
                 auto_end=bool(auto_end),
                 kept=study is not None,
                 on_notice=on_notice,
-                callbacks=told,
+                callbacks=listeners,
             )
         except BaseException:
             file.close()

@@ -103,7 +103,7 @@ class TuningResult(StudyResult):
             place = checkpoints.locate(at_most=found.resource)
             if _read_resource(place) != found.resource:  # that of the best value was not kept
                 place = checkpoints.locate(at_most=furthest)
-        except PermissionError:  # somebody else's study: what was found can be told all the same
+        except PermissionError:  # somebody else's study: what was found can be shown all the same
             place = None
         return replace(found, checkpoint=place, checkpoint_resource=_read_resource(place))
 
@@ -228,7 +228,7 @@ class TuningResult(StudyResult):
             raise InvalidArgumentError("trial", trial, rule)
         until = self.find_retraining_goal(resource)
         check_function(train)  # before the file is opened
-        told = check_callbacks("callbacks", callbacks)
+        listeners = check_callbacks("callbacks", callbacks)
         chosen = self._options.backend if backend is None else check_backend("backend", backend)
         types, durability = list_study_types(self.engine.study), self._options.durability
         with StudyFile(self.path, types=types, durability=durability) as file:
@@ -241,7 +241,7 @@ class TuningResult(StudyResult):
                 store=self._store,
             )
             found = retraining.run(
-                train, chosen, self._options, fresh=fresh, on_report=on_report, callbacks=told
+                train, chosen, self._options, fresh=fresh, on_report=on_report, callbacks=listeners
             )
             self.retrained = tuple(list_retrained(file, self._store))
         return found

@@ -1,4 +1,4 @@
-"""What happens in a study that runs, as callbacks are told it.
+"""What happens in a study that runs, as callbacks are called with it.
 
 Law of this file: a fact is passed on when it is in the log and was acted on, never before.
 """
@@ -36,13 +36,13 @@ KEY = "key"
 
 
 class Tracker:
-    """Tells callbacks what happens in one study.
+    """Calls callbacks with what happens in one study.
 
     Args:
         part: the study.
         engine: its engine.
         assignments: knows its maximum, and the numbers of trials for the user.
-        callbacks: who is told.
+        callbacks: what is called.
         kept: whether the file outlives the process.
     """
 

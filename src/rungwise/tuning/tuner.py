@@ -45,7 +45,7 @@ from rungwise.tuning.tracking import Tracker
 _CONSEQUENCES = {
     (True, False): " (it is retried)",
     (False, False): "",
-    (False, True): " (it is spared: the surroundings have failed)",
+    (False, True): " (it is not counted: the surroundings have failed)",
 }
 
 
