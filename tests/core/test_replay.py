@@ -273,4 +273,15 @@ def test_a_replayed_engine_goes_on_where_the_log_ends():
     for end in ends[:: len(ends) // 4]:
         part = MemoryLog(log.entries[:end])
         resumed = drive(replay(study, part.read_from()), VALUES, part)
-        assert snapshot(resumed) == snapshot(engine)
+        assert facts_without_times(resumed) == facts_without_times(engine)
+
+
+def facts_without_times(engine):
+    """The clock of a simulation that goes on begins again."""
+    facts = snapshot(engine)
+    timeline = engine.timeline
+    facts["timeline"] = (
+        [(rise.reports, rise.level, rise.spent, rise.why) for rise in timeline.rises],
+        [(timeline.slots[job.id], timeline.outcome(job.id)) for job in engine.jobs],
+    )
+    return facts

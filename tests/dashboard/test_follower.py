@@ -37,8 +37,9 @@ def test_a_fold_is_what_the_whole_log_says(studies):
         assert rungs(engine) == result.rungs()
         assert StudyView(engine, result.metric).why == result.view.why
         assert len(follower.fold.failures) == len(result.failures)
-        assert [(rise.reports, rise.level) for rise in follower.fold.rises] == result.ceilings
-        assert [job.how for job in follower.fold.jobs.lines].count("") == len(engine.open_jobs)
+        assert [(rise.reports, rise.level) for rise in engine.timeline.rises] == result.ceilings
+        outcomes = [engine.timeline.outcome(job.id) for job in engine.jobs]
+        assert outcomes.count("") == len(engine.open_jobs)
 
 
 def test_entries_are_read_as_the_log_reads_them(studies, monkeypatch):

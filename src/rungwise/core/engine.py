@@ -47,6 +47,7 @@ from rungwise.core.requests import find_illegal
 from rungwise.core.scheduler import Draw, Extension, Move, Promote
 from rungwise.core.study import Study
 from rungwise.core.study_state import Config, Proposer, StudyState
+from rungwise.core.timeline import AppliedRequest
 from rungwise.core.trials import MOVES, Cause, State, Trial
 from rungwise.errors import IllegalEventError
 
@@ -88,7 +89,10 @@ class Engine(StudyState):
         flaw = find_flaw(event)
         if flaw is not None:
             raise IllegalEventError(event, flaw, self._find_history(event))
-        return handler(event)
+        decision = handler(event)
+        if len(self.scheduler.ceilings) > len(self.timeline.rises):
+            self._note_rises(event.at)
+        return decision
 
     # -- reports -------------------------------------------------------------------------------
 
@@ -254,7 +258,6 @@ class Engine(StudyState):
         if isinstance(event, JobFailed):
             trial.note = event.reason
         del self._open[event.job]
-        self.timeline.left(event.job, event.at)
         self._settled += 1
         if trial.id in self._dismissed:
             self._dismiss(trial, self._dismissed.pop(trial.id), has_left=True)
@@ -268,6 +271,9 @@ class Engine(StudyState):
             if self.ended is None and self._cut.pop(trial.id, None) is not None:
                 # The study was extended while this job was still leaving its worker.
                 self._restart(trial)
+        was_lost = isinstance(event, JobLost) and trial.state is State.LOST
+        outcome = "lost" if was_lost else _OUTCOMES.get(trial.state, "ended")
+        self.timeline.left(event.job, event.at, outcome)
         return NOTED
 
     # -- requests of people --------------------------------------------------------------------
@@ -278,6 +284,7 @@ class Engine(StudyState):
         assert space is not None, "find_illegal() has looked"
         self.proposals.add([space.validate(config) for config in event.configs])
         self.added += len(event.configs)
+        self.timeline.requests.append(AppliedRequest(event.at, "added", len(event.configs)))
         self._read_limits(self.study.limits)
         if self.ended is None or self.find_end(self.study.limits, event.at) is None:
             self._reopen(None)
@@ -286,6 +293,8 @@ class Engine(StudyState):
     def _stopped_on_request(self, event: TrialStopped) -> Noted:
         self._check_request(event)
         trial = self.trials[event.trial]
+        asked = AppliedRequest(event.at, event.outcome, trial.id, event.reason)
+        self.timeline.requests.append(asked)
         cause = Cause.DISMISS if event.outcome == "stopped" else Cause.REJECT
         trial.note = event.reason or f"{event.outcome} on request"
         self._settled += 1
@@ -329,6 +338,7 @@ class Engine(StudyState):
         obstacle = find_obstacle(self, event)
         if obstacle is not None:
             raise IllegalEventError(event, obstacle)
+        self.timeline.requests.append(AppliedRequest(event.at, "extended", len(self.extensions)))
         self.extensions.append(record_extension(self, event))
         recipe = self.study.scheduler
         if event.max_resource is not None:
@@ -369,3 +379,10 @@ def _name_last(number: int) -> str:
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}
+
+_OUTCOMES: Mapping[State, str] = {
+    State.PAUSED: "paused",
+    State.STOPPED: "stopped",
+    State.FAILED: "failed",
+}
+"""What became of a trial whose job has left its worker, unless the job was lost."""

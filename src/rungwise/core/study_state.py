@@ -17,7 +17,7 @@ from rungwise.core.limits import Limits
 from rungwise.core.proposals import Proposals
 from rungwise.core.scheduler import Scheduler
 from rungwise.core.study import Study
-from rungwise.core.timeline import Timeline
+from rungwise.core.timeline import Rise, Timeline
 from rungwise.core.trials import Cause, Trial
 from rungwise.errors import IllegalEventError
 
@@ -77,7 +77,7 @@ class StudyState:
         added: the number of configurations added on request, on top of the limits.
         requests: the requests that have been applied.
         leads: [(the resource spent by then, trial), …] whenever another trial became the best.
-        timeline: when jobs ran, and when the best improved.
+        timeline: when jobs ran, when the best improved, and when and why the ceiling rose.
         proposals: the study's own: its initial configurations and its searcher.
         proposer: where the next configuration comes from.
     """
@@ -114,6 +114,7 @@ class StudyState:
         self._read_limits(study.limits)
         self.proposals = Proposals(study, self.trials, lambda: self.scheduler.levels)
         self.proposer: Proposer = self.proposals if proposer is None else proposer
+        self._note_rises(0.0)
 
     def _read_limits(self, limits: Limits) -> None:
         self._target = self._to_target(limits)
@@ -123,6 +124,13 @@ class StudyState:
 
     def _to_target(self, limits: Limits) -> float:
         return math.nan if limits.target is None else self._sign * limits.target
+
+    def _note_rises(self, at: float) -> None:
+        """The scheduler has ceilings that the timeline does not know yet."""
+        rises = self.timeline.rises
+        why = self.scheduler.explain() if rises else ""
+        for reports, level in self.scheduler.ceilings[len(rises) :]:
+            rises.append(Rise(reports, level, at, self.spent, why if rises else ""))
 
     # -- snapshots -----------------------------------------------------------------------------
 

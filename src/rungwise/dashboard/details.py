@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def write_trial(engine: Engine, fold: Fold, number: int) -> dict[str, Any] | Non
                 "until": job.until,
                 "start": round(starts[job.id], 3),
                 "end": jsonable(round(ends[job.id], 3)),
-                "how": fold.jobs.lines[job.id].how,
+                "how": engine.timeline.outcome(job.id),
             }
             for job in engine.list_jobs(number)
         ],
@@ -79,24 +79,35 @@ def write_trial(engine: Engine, fold: Fold, number: int) -> dict[str, Any] | Non
 
 def write_files(path: Path, number: int, jobs: Sequence[int]) -> dict[str, Any]:
     """What the files of a study have of a trial: checkpoints, output, other metrics."""
-    document: dict[str, Any] = {
-        "output": read_output(path, number),
-        "checkpoints": [],
-        "metrics": [],
+    return write_all_files(path, {number: jobs})[number]
+
+
+def write_all_files(path: Path, wanted: Mapping[int, Sequence[int]]) -> dict[int, dict[str, Any]]:
+    """The same of several trials, for which the log is looked through only once.
+
+    Args:
+        path: the study file.
+        wanted: trial → its jobs.
+    """
+    documents: dict[int, dict[str, Any]] = {
+        number: {"output": read_output(path, number), "checkpoints": [], "metrics": []}
+        for number in wanted
     }
+    owners = {job: n for n, jobs in wanted.items() if len(jobs) <= MOST_JOBS for job in jobs}
     try:
         with StudyFile(path, mode="read", checked=False) as file:
             store = read_options(file.about, ()).store_beside(path)
-            if len(jobs) <= MOST_JOBS:
-                document["metrics"] = _read_metrics(file, jobs)
-        document["store"] = str(store)
-        if isinstance(store, FolderStore):  # others are asked over a network
-            found = store.trial(trial_place(number))
-            document["checkpoints"] = [one.resource for one in found.committed()]
-            document["bytes"] = found.size()
+            for number, metrics in _read_metrics(file, owners).items():
+                documents[number]["metrics"] = metrics
+        for number, document in documents.items():
+            document["store"] = str(store)
+            if isinstance(store, FolderStore):  # others are asked over a network
+                found = store.trial(trial_place(number))
+                document["checkpoints"] = [one.resource for one in found.committed()]
+                document["bytes"] = found.size()
     except (RungwiseError, OSError):
         pass  # the file has gone meanwhile: the page says so by itself
-    return document
+    return documents
 
 
 def read_output(path: Path, number: int) -> str:
@@ -116,22 +127,33 @@ def clean(text: str) -> str:
     return strip_controls(_ESCAPES.sub("", text).replace("\t", "    ").replace("\r\n", "\n"))
 
 
-def _read_metrics(file: StudyFile, jobs: Sequence[int]) -> list[list[Any]]:
-    """[[resource, {name: value}], …] of the reports of some jobs that have other metrics."""
-    own = " OR ".join(f"""event LIKE '{{"kind": "Reported", "job": {job:d},%'""" for job in jobs)
-    if not own:
-        return []
+_REPORT = '{"kind": "Reported", "job": '
+"""How a report begins in a log; the number of the job follows."""
+
+
+def _read_metrics(file: StudyFile, owners: Mapping[int, int]) -> dict[int, list[list[Any]]]:
+    """Trial → [[resource, {name: value}], …] of the reports of some jobs that have other metrics.
+
+    Args:
+        file: the study file.
+        owners: job → its trial.
+    """
+    if not owners:
+        return {}
+    part = "part" if file.log.version > 2 else "0"  # jobs of a retraining have the same numbers
     rows = file.log.select(
-        f"SELECT event FROM entries WHERE ({own}) "  # noqa: S608 - numbers
-        f"""AND event LIKE '%"metrics": %' ORDER BY number"""
+        f"SELECT event FROM entries WHERE {part} = 0 "  # noqa: S608 - numbers
+        f"AND CAST(substr(event, {len(_REPORT) + 1}, 19) AS INTEGER) IN "
+        f"({', '.join(f'{job:d}' for job in owners)}) AND event LIKE '{_REPORT}%' "
+        """AND event LIKE '%"metrics": %' ORDER BY number"""
     )
-    found = []
+    found: dict[int, list[list[Any]]] = {}
     with suppress(ValueError, KeyError, TypeError):  # a damaged entry is reported by its reader
         for (text,) in rows:
             event = json.loads(text)
-            found.append([event["resource"], jsonable(event["metrics"])])
-    step = -(-len(found) // POINTS) or 1
-    return found[::step]
+            point = [event["resource"], jsonable(event["metrics"])]
+            found.setdefault(owners[event["job"]], []).append(point)
+    return {number: points[:: -(-len(points) // POINTS)] for number, points in found.items()}
 
 
 def find_comparable(engine: Engine, fold: Fold, level: float | None) -> Comparable:

@@ -2,7 +2,8 @@
 
 Law of this file: it never writes to the study, and has it open for moments only, so that the tuner
 is always the last to close it. Decisions are not taken from the log on trust: the engine takes them
-again, and must come to the same.
+again, and must come to the same. Of a large study it begins with the snapshot, if there is one that
+is right (:mod:`rungwise.storage.snapshots`), and knows the same as if it had read every entry.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import Any
 from rungwise.core.decisions import StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import (
-    ConfigurationsAdded,
     JobEnded,
     JobFailed,
     JobLost,
@@ -23,32 +23,13 @@ from rungwise.core.events import (
     StudyExtended,
     TrialStopped,
 )
-from rungwise.core.study import Study
 from rungwise.dashboard.jobs import JobTimeline
 from rungwise.errors import RungwiseError
 from rungwise.locking import FileLock, identify_file
 from rungwise.storage.base import Entry
+from rungwise.storage.snapshots import read_snapshot
 from rungwise.storage.study_file import About, StudyFile
-from rungwise.storage.tail import Position, is_still_there, read_tail
-
-
-@dataclass(frozen=True, slots=True)
-class Rise:
-    """That the ceiling was set or has risen.
-
-    Attributes:
-        reports: the number of reports by then.
-        level: where it is from then on.
-        at: when, in seconds of the study.
-        spent: the resource spent by then.
-        why: why, as a clause.
-    """
-
-    reports: int
-    level: float
-    at: float
-    spent: float
-    why: str
+from rungwise.storage.tail import Position, is_still_there, read_parts, read_tail
 
 
 @dataclass(slots=True)
@@ -70,12 +51,11 @@ class Fold:
         clock: the time of the last event.
         jobs: its jobs.
         trials: the version in which each trial last changed.
-        rises: how the ceiling rose.
-        remarks: [(seconds, kind, text), …]: what people asked for, extensions, resumptions.
         failures: what failed, as the file has it.
         notices: [(seconds, kind, text), …]: what the tuner told people.
         retrained: part → the retraining there.
         recorded: the configuration that the log has for the trial that is drawn next.
+        begun_at: how many entries the snapshot stands for that it began with; 0 without one.
     """
 
     engine: Engine
@@ -83,12 +63,11 @@ class Fold:
     clock: float = 0.0
     jobs: JobTimeline = field(default_factory=JobTimeline)
     trials: list[int] = field(default_factory=list)
-    rises: list[Rise] = field(default_factory=list)
-    remarks: list[tuple[float, str, str]] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)
     notices: list[tuple[float, str, str]] = field(default_factory=list)
     retrained: dict[int, Retrained] = field(default_factory=dict)
     recorded: Mapping[str, Any] | None = None
+    begun_at: int = 0
 
 
 class Follower:
@@ -115,6 +94,7 @@ class Follower:
         self._seen: tuple[Any, ...] = ()  # of the file, when all of it had been read
         self._place: Any = None  # which file it was
         self._broken = False
+        self._whole = False  # begin with the first entry, although there is a snapshot
         self._lock = FileLock(path.with_name(path.name + ".lock"))
 
     def poll(self) -> bool:
@@ -137,7 +117,13 @@ class Follower:
             return False
         try:
             more = self._read()
-        except (RungwiseError, OSError) as error:
+        except Exception as error:
+            if self._may_be_false():  # whatever a false snapshot may lead to: the entries count
+                self._start_over("")
+                self._whole = True
+                return True
+            if not isinstance(error, (RungwiseError, OSError)):
+                raise
             self._seen = state
             self.say(str(error))
             return False
@@ -145,6 +131,10 @@ class Follower:
         if not more:
             self._seen = state
         return more
+
+    def _may_be_false(self) -> bool:
+        """Whether an entry could not be folded into what a snapshot holds."""
+        return self._broken and self.fold is not None and self.fold.begun_at > 0
 
     def _look(self) -> tuple[Any, ...]:
         """What changes whenever the file does."""
@@ -171,7 +161,7 @@ class Follower:
         if self.fold is not None:
             self.restarts += 1
         self.fold, self._position, self._notes = None, Position(), 0
-        self._broken = False
+        self._broken = self._whole = False
         self.say(why)
         self.version += 1
 
@@ -186,9 +176,9 @@ class Follower:
                     self._start_over("another study is in the file")
                 fold = self.fold
                 if fold is None:
-                    fold = self.fold = self._begin(file.main.study, file.about)
+                    fold = self.fold = self._begin(file)
+                self._read_notes(file, fold)  # first: an error there must not lose entries
                 entries, self._position = read_tail(file.log, self._position)
-                self._read_notes(file, fold)
         if entries:
             self.version += 1
         self._broken = True  # until all of them have been folded: then nothing is missing
@@ -200,12 +190,23 @@ class Follower:
         self._broken = False
         return bool(entries)
 
-    def _begin(self, study: Study, about: About) -> Fold:
-        engine = Engine(study)
-        fold = Fold(engine, about)
-        engine.proposer = lambda _: fold.recorded
-        self._note_rise(fold, 0.0)
+    def _begin(self, file: StudyFile) -> Fold:
+        """A fold of no entries, or of those that a snapshot stands for."""
         self.version += 1
+        self._position, self._notes = Position(), 0
+        found = None if self._whole else read_snapshot(file.log, file.types)
+        if found is None:
+            fold = Fold(Engine(file.main.study), file.about)
+        else:
+            engine, version = found.engine, self.version
+            jobs = JobTimeline(len(engine.jobs), version)
+            trials = [version] * len(engine.trials)
+            fold = Fold(engine, file.about, found.clock, jobs, trials, begun_at=found.entries)
+            self._position = Position(found.entries, found.checksum)
+            self._read_notes(file, fold)  # where retrainings begin
+            for part, entry in read_parts(file.log, self._position):
+                self._retrain(fold, part, entry)
+        fold.engine.proposer = lambda _: fold.recorded
         return fold
 
     def _read_notes(self, file: StudyFile, fold: Fold) -> None:
@@ -244,41 +245,19 @@ class Follower:
         elif type(decision) is StartJob:
             self._issued(fold, decision)
         elif isinstance(event, (JobEnded, JobFailed, JobLost)):
-            fold.jobs.left(event, engine, version)
+            fold.jobs.left(event.job, version)
             fold.trials[engine.jobs[event.job].trial] = version
-        else:
-            self._remark(fold, event)
-        if len(engine.scheduler.ceilings) != len(fold.rises):
-            self._note_rise(fold, event.at)
+        elif isinstance(event, StudyExtended):
+            self._touch_all(fold)
+        elif isinstance(event, TrialStopped):
+            fold.trials[event.trial] = version
 
     def _issued(self, fold: Fold, decision: StartJob) -> None:
         trial = decision.job.trial
         if trial == len(fold.trials):
             fold.trials.append(self.version)
         fold.trials[trial] = self.version
-        fold.jobs.issued(decision.job, self.version)
-
-    def _note_rise(self, fold: Fold, at: float) -> None:
-        engine = fold.engine
-        why = engine.scheduler.explain()
-        for reports, level in engine.scheduler.ceilings[len(fold.rises) :]:
-            fold.rises.append(Rise(reports, level, at, engine.spent, why if fold.rises else ""))
-
-    def _remark(self, fold: Fold, event: Any) -> None:
-        """What people asked for."""
-        if isinstance(event, StudyExtended):
-            self._touch_all(fold)
-            text = f"the study was extended: {fold.engine.extensions[-1]}"
-        elif isinstance(event, ConfigurationsAdded):
-            count = len(event.configs)
-            text = f"{count} configuration{'s' * (count != 1)} added on request"
-        elif isinstance(event, TrialStopped):
-            fold.trials[event.trial] = self.version
-            reason = f": {event.reason}" if event.reason else ""
-            text = f"trial {event.trial} {event.outcome} on request{reason}"
-        else:
-            return
-        fold.remarks.append((event.at, "request", text))
+        fold.jobs.issued(self.version)
 
     def _touch_all(self, fold: Fold) -> None:
         """Everything may have changed: with a higher maximum other trials are completed."""

@@ -107,13 +107,11 @@ def _list_details(path: Path, engine: Engine, fold: Fold) -> dict[str, Any]:
     ranked = sorted(engine.trials, key=lambda trial: min(trial.losses, default=float("inf")))
     chosen = [trial.id for trial in ranked[: DETAILED // 2]]
     chosen += [one["trial"] for one in fold.failures[-DETAILED // 2 :]]
-    found = {}
-    for number in dict.fromkeys(chosen):
-        document = details.write_trial(engine, fold, number)
-        if document is not None:
-            jobs = [job["job"] for job in document["jobs"]]
-            found[str(number)] = {**document, **details.write_files(path, number, jobs)}
-    return found
+    written = {number: details.write_trial(engine, fold, number) for number in chosen}
+    found = {number: document for number, document in written.items() if document is not None}
+    jobs = {number: [job["job"] for job in found[number]["jobs"]] for number in found}
+    files = details.write_all_files(path, jobs)
+    return {str(number): {**document, **files[number]} for number, document in found.items()}
 
 
 def _list_importances(engine: Engine, fold: Fold) -> dict[str, Any]:

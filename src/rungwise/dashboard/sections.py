@@ -9,6 +9,8 @@ from typing import Any
 from rungwise import counterfactual
 from rungwise.backends.base import WorkerView
 from rungwise.core.codec import jsonable
+from rungwise.core.engine import Engine
+from rungwise.core.timeline import AppliedRequest
 from rungwise.dashboard.follower import Fold, Follower
 from rungwise.dashboard.texts import list_parameters, short, write_config
 from rungwise.display.base import Snapshot
@@ -156,7 +158,7 @@ def write_ladder(fold: Fold) -> dict[str, Any]:
         ],
         "rises": [
             {"reports": r.reports, "level": r.level, "at": r.at, "spent": r.spent, "why": r.why}
-            for r in fold.rises
+            for r in engine.timeline.rises
         ],
         "epsilons": thin([[count, short(value)] for count, value in view.epsilons]),
         "checks": thin(
@@ -187,7 +189,7 @@ def write_failures(fold: Fold) -> dict[str, Any]:
         if failure["trial"] not in group["trials"] and len(group["trials"]) < 20:
             group["trials"].append(failure["trial"])
     often = sorted(groups.values(), key=lambda group: -group["count"])
-    found = sorted([*fold.remarks, *fold.notices], key=lambda remark: remark[0])
+    found = sorted([*describe_requests(fold.engine), *fold.notices], key=lambda remark: remark[0])
     remarks = [[round(at, 1), kind, text] for at, kind, text in found]
     return {
         "groups": often[:GROUPS],
@@ -196,6 +198,21 @@ def write_failures(fold: Fold) -> dict[str, Any]:
         "marks": [[f["job"], round(f["at"], 3)] for f in fold.failures[-POINTS:]],
         "remarks": remarks[-POINTS:],
     }
+
+
+def describe_requests(engine: Engine) -> list[tuple[float, str, str]]:
+    """[(seconds, kind, text), …] of what people asked for."""
+    return [(one.at, "request", _describe_request(engine, one)) for one in engine.timeline.requests]
+
+
+def _describe_request(engine: Engine, request: AppliedRequest) -> str:
+    number = request.number
+    if request.kind == "extended":
+        return f"the study was extended: {engine.extensions[number]}"
+    if request.kind == "added":
+        return f"{number} configuration{'s' * (number != 1)} added on request"
+    reason = f": {request.reason}" if request.reason else ""
+    return f"trial {number} {request.kind} on request{reason}"
 
 
 def thin(points: list[Any], most: int = POINTS) -> list[Any]:

@@ -183,6 +183,8 @@ def engine_from_text(
     jobs = [Job(n, of, trials[of].config, start, until) for n, (of, start, until) in rows]
     state = {name: reader.read(value) for name, value in document["engine"].items()}
     _check_types(state, engine.take_state())
+    if not state["timeline"].has_jobs(len(jobs)):
+        raise SchemaError("the times of jobs are missing")
     engine.restore_state(trials, jobs, state)
     engine.proposals.restore_state(document["proposals"])
     engine.why()  # now, rather than where it is printed, if it cannot be said

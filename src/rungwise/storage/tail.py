@@ -79,6 +79,26 @@ def read_tail(
     return entries, Position(position.entries + len(rows), checksum)
 
 
+def read_parts(log: SqliteLog, position: Position) -> list[tuple[int, Entry]]:
+    """[(part, entry), …] of the further studies in a log, up to a position.
+
+    They are few. Each is checked against the entry before it; what lies between is not read.
+
+    Args:
+        log: open for reading, of the version that has snapshots, or a later one.
+        position: what is behind it is left to :func:`read_tail`.
+    """
+    rows = log.select(
+        "SELECT number, event, decision, checksum, part, ifnull((SELECT before.checksum "  # noqa: S608 - a number
+        "FROM entries AS before WHERE before.number = entries.number - 1), 0) FROM entries "
+        f"WHERE part > 0 AND number < {position.entries:d} ORDER BY number"
+    )
+    for number, what, answer, stored, part, before in rows:
+        if chain_entry(what, answer, part, before=before) != stored:
+            raise CorruptLogError(str(log.path), f"entry {number} was altered")
+    return [(row[4], entry) for row, entry in zip(rows, _decode(rows, str(log.path)), strict=True)]
+
+
 def _decode(rows: Sequence[tuple[Any, ...]], path: str) -> list[Entry]:
     """The entries of some rows; one document for all is read several times as fast."""
     try:
