@@ -228,3 +228,31 @@ def test_files_and_functions_are_not_too_long():
             if lines > LONGEST_BODY:
                 found.append(f"{where}: {name}() has {lines} lines")
     assert not found
+
+
+LITERARY = re.compile(
+    r"\b(nobody|whoever|anew|doom\w*|heed\w*|furnish\w*|mend(s|ed)?|bury|buried|lest|perish\w*)\b",
+    re.IGNORECASE,
+)
+"""Words for which plain English has another; readers may have another first language."""
+
+
+def test_texts_use_plain_words():
+    """Messages, help and docstrings: every text in the source, and every page of the manual."""
+    texts = [
+        (path, node.lineno, node.value)
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    texts += [
+        (path, number, line)
+        for path in pages
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    ]
+    found = [
+        f"{path.name}, line {line}: {text}" for path, line, text in texts if LITERARY.search(text)
+    ]
+    assert len(texts) > 5000
+    assert not found
