@@ -1,6 +1,9 @@
 """Trainings in two ranks, for workers of their own: PyTorch does not survive a fork once used."""
 
+import os
+import socket
 import tempfile
+import time
 from pathlib import Path
 
 import torch
@@ -120,3 +123,82 @@ def make_module(config):
         train_dataloader = val_dataloader = make_loader
 
     return Module()
+
+
+def train_trainer(config, run):
+    """The Trainer of transformers in two ranks, which it joins by itself, as under torchrun."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    given = (config, run.share(), port)
+    torch.multiprocessing.start_processes(
+        train_trainer_rank, given, nprocs=RANKS, start_method="fork"
+    )
+
+
+def train_trainer_rank(rank, config, run, port):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WORLD_SIZE=str(RANKS))
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
+    torch.set_num_threads(1)
+    import transformers  # noqa: PLC0415
+
+    from rungwise.integrations.transformers import Report  # noqa: PLC0415
+
+    class Witness(transformers.TrainerCallback):
+        """Notes which steps a rank has trained."""
+
+        def __init__(self):
+            self.steps = []
+
+        def on_step_end(self, args, state, control, **_):
+            self.steps.append(state.global_step)
+
+    report, witness = Report(run, monitor="eval_loss"), Witness()
+    arguments = transformers.TrainingArguments(
+        output_dir=str(run.folder / "trainer"),
+        num_train_epochs=report.end,
+        learning_rate=config["lr"],
+        per_device_train_batch_size=2,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=1,
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=True,
+        ddp_backend="gloo",
+        seed=3,
+    )
+    assert arguments.world_size == RANKS
+    x = torch.linspace(-1, 1, 32).reshape(16, 2)
+    rows = [{"x": row, "labels": row.sum().reshape(1)} for row in x]
+    torch.manual_seed(0)
+    trainer = transformers.Trainer(
+        make_dropout_model(),
+        arguments,
+        train_dataset=rows,
+        eval_dataset=rows,
+        callbacks=[report, witness],
+    )
+    save = trainer._save_rng_state
+    # The last rank to write its part of a checkpoint is not the one that copies it.
+    trainer._save_rng_state = lambda folder: (time.sleep(0.2 * rank), save(folder))
+    trainer.train(**report.arguments)
+    note(config, run, rank, witness.steps)
+    torch.distributed.destroy_process_group()
+
+
+def make_dropout_model():
+    class Model(torch.nn.Module):
+        """With dropout, so that the random state of every rank matters."""
+
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.Sequential(
+                torch.nn.Linear(2, 8), torch.nn.Dropout(0.3), torch.nn.Linear(8, 1)
+            )
+
+        def forward(self, x, labels):
+            out = self.layers(x)
+            return {"loss": ((out - labels) ** 2).mean(), "logits": out}
+
+    return Model()

@@ -5,8 +5,10 @@ import importlib
 import pytest
 from extras import needs
 from integration_legs import assert_without_a_gap, run_legs
+from integrations.test_torch import assert_ranks_agree, tune_ranks
 from test_run import Study, make_run
 
+import rungwise as rw
 from rungwise.errors import InvalidArgumentError
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("ignore")]  # of theirs
@@ -96,6 +98,21 @@ def test_what_does_not_fit_is_refused_before_anything_is_trained(tmp_path, more,
     with pytest.raises(InvalidArgumentError, match=words):
         train({"lr": 0.05}, make_run(tmp_path / "t", study, **changes), **more)
     assert not study.reports
+
+
+def test_two_ranks_leave_in_the_same_step_and_resume(tmp_path):
+    """Each with its own random state, which dropout shows."""
+    trainings = importlib.import_module("ddp_trainings")
+    preload = {"preload": ["torch", "transformers.trainer"], "metric": "eval_loss"}
+    result = tune_ranks(trainings.train_trainer, tmp_path, scheduler="asha", **preload)
+    assert_ranks_agree(result, tmp_path)
+    (far,) = [trial for trial, curve in result.curves().items() if len(curve) == 3]
+    assert len([trial for trial, *_ in result.view.jobs() if trial == far]) > 1, "it was resumed"
+    config = {**result.view.trial(far).config, "folder": str(tmp_path)}
+    again = {"initial": [config], "trials": 1, "scheduler": rw.FixedResource(3)}
+    whole = tune_ranks(trainings.train_trainer, tmp_path, **preload, **again)
+    pairs = zip(result.curve(far), whole.curve(0), strict=True)
+    assert all(one == pytest.approx(other) for one, other in pairs), "as without a break"
 
 
 def test_their_hyperparameter_search_takes_our_pruner(tmp_path):

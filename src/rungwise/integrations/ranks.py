@@ -43,6 +43,13 @@ def report_once(run: Run, resource: float, report: Callable[[], bool]) -> bool:
     return go_on
 
 
+def wait_for_ranks() -> None:
+    """Return when every rank has called this: what each was to write is written then."""
+    if find_rank()[1] > 1:
+        dist: Any = import_module("torch.distributed")
+        dist.barrier()
+
+
 def broadcast(*, go_on: bool) -> bool:
     """The answer of rank 0, in every rank.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.integrations.ranks import report_once
+from rungwise.integrations.ranks import report_once, wait_for_ranks
 from rungwise.integrations.reporting import Reporter
 from rungwise.packages import check_package
 from rungwise.run import Run
@@ -90,6 +90,7 @@ class Report(TrainerCallback):  # type: ignore[misc]  # their types are not read
         values, self._values = self._values, {}
         values.pop("epoch", None)
         self._reporter.choose(values)  # in every rank, before any of them waits
+        wait_for_ranks()  # each writes a part of the checkpoint: its random state
 
         def report() -> bool:
             return self._reporter.report(
