@@ -356,6 +356,39 @@ def test_finish_trains_the_winner_in_full():
     assert len(study.trials) == 32
 
 
+def test_finish_trains_the_best_few_for_importances():
+    study = create(ours.PASHAPruner(max_resource=27))
+    study.optimize(wavy, n_trials=30)
+    ours.finish(study, wavy)
+    with pytest.warns(UserWarning, match="number of trials is too small"):
+        assert set(importance(study).values()) == {0.5}
+    study.enqueue_trial(ours.best(study).config)  # a repetition is no second configuration
+    study.optimize(wavy, n_trials=1)
+    done = ours.finish(study, wavy, top=3)
+    full = [trial for trial in study.trials if ours.RETRAIN in trial.user_attrs]
+    assert [trial.state for trial in full] == [COMPLETE] * 3
+    assert [trial.last_step for trial in full] == [27] * 3
+    configs = [trial.params for trial in full]
+    assert configs[0] == done.params == ours.best(study).config
+    assert all(configs.count(config) == 1 for config in configs)
+    best_values = {
+        number: min(study.trials[number].intermediate_values.values())
+        for number in range(30)
+        if study.trials[number].intermediate_values
+    }
+    assert {trial.user_attrs[ours.RETRAIN] for trial in full} == set(
+        sorted(best_values, key=best_values.get)[:3]
+    )
+    assert set(importance(study)) == {"x", "bend"}
+    ours.finish(study, wavy, top=3)
+    assert len(study.trials) == 34, "nothing is trained twice"
+
+
+def importance(study):
+    evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+    return optuna.importance.get_param_importances(study, evaluator=evaluator)
+
+
 def test_finish_says_that_it_failed():
     study = create(ours.PASHAPruner(max_resource=27))
     study.optimize(objective, n_trials=5)
@@ -367,6 +400,10 @@ def test_finish_says_that_it_failed():
         ours.finish(study, broken, catch=(ValueError,))
     with pytest.raises(rw.InvalidArgumentError, match="trial is 99, but the study has the trials"):
         ours.finish(study, objective, trial=99)
+    with pytest.raises(rw.InvalidArgumentError, match="top is 0"):
+        ours.finish(study, objective, top=0)
+    with pytest.raises(rw.InvalidArgumentError, match="top is 2, but it must be 1 where a trial"):
+        ours.finish(study, objective, trial=1, top=2)
 
 
 def test_without_a_report_there_is_no_best():
@@ -473,7 +510,11 @@ def test_the_pages_of_optuna_dashboard(tmp_path):
     study = create(ours.PASHAPruner(max_resource=27), storage=storage)
     study.optimize(wavy, n_trials=20)
     assert study.trials[ours.best(study).trial].state == PRUNED
-    done = ours.finish(study, wavy)
+    assert ours.finish(study, wavy).number == study.best_trial.number
+    assert list_importances(storage) == [], "it needs two completed trials"
+    ours.finish(study, wavy, top=2)
+    best = study.best_trial.number  # of the two
+    assert list_importances(storage) == ["bend", "x"]
 
     class Quiet(WSGIRequestHandler):
         def log_message(self, *_):
@@ -486,13 +527,26 @@ def test_the_pages_of_optuna_dashboard(tmp_path):
             page, wrong = browser.new_page(), []
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.goto(f"http://127.0.0.1:{server.server_port}/dashboard/studies/1")
-            expect(page.get_by_text(f"Best Trial (number={done.number})")).to_be_visible()
+            expect(page.get_by_text(f"Best Trial (number={best})")).to_be_visible()
             expect(page.get_by_text("Intermediate values")).to_be_visible()
             page.goto(f"http://127.0.0.1:{server.server_port}/dashboard/studies/1/trials")
             expect(page.get_by_text("Pruned").first).to_be_visible()
             browser.close()
         server.shutdown()
     assert not wrong
+
+
+def list_importances(storage):
+    """The parameters in its panel of importances."""
+    from optuna_dashboard._importance import (  # noqa: PLC0415
+        get_param_importance_from_trials_cache,
+    )
+    from optuna_dashboard._inmemory_cache import InMemoryCache  # noqa: PLC0415
+
+    held = optuna.storages.get_storage(storage)
+    trials = held.get_all_trials(1)
+    found = get_param_importance_from_trials_cache(InMemoryCache(), held, 1, 0, trials)
+    return sorted(each["name"] for each in found)
 
 
 def wavy(trial):

@@ -18,6 +18,7 @@ from rungwise.packages import check_package
 from rungwise.rankings import Noise, Ranking
 from rungwise.schedulers import ASHA, PASHA
 from rungwise.schedulers.presets import Promote
+from rungwise.validation import whole
 from rungwise.views import BestTrial
 
 check_package("rungwise.integrations.optuna", "optuna", extra="optuna", at_least="4")
@@ -171,27 +172,38 @@ def best(study: Any) -> BestTrial:
     Raises:
         NothingFoundError: no trial has reported a finite value.
     """
+    return _rank_trials(study)[0]
+
+
+def _rank_trials(study: Any) -> list[BestTrial]:
+    """Trials that have reported a finite value, the best first."""
     _check_single(study)
     sign = -1.0 if study.direction == optuna.study.StudyDirection.MAXIMIZE else 1.0
-    found: tuple[float, int, int] | None = None
+    found: list[tuple[float, int, int]] = []
     trials = study.get_trials(deepcopy=False)
     for trial in trials:
-        if RETRAIN in trial.user_attrs:
-            continue
-        for step, value in trial.intermediate_values.items():
-            if math.isfinite(value):
-                key = (sign * value, trial.number, step)
-                found = key if found is None else min(found, key)
-    if found is None:
+        values = trial.intermediate_values.items() if RETRAIN not in trial.user_attrs else ()
+        finite = [(sign * value, step) for step, value in values if math.isfinite(value)]
+        if finite:
+            loss, step = min(finite)
+            found.append((loss, trial.number, step))
+    if not found:
         reasons = ["no trial has called trial.report(value, step)"]
         raise NothingFoundError(None, reasons)
-    loss, number, step = found
-    winner = trials[number]
-    return BestTrial(number, dict(winner.params), sign * loss, step + find_offset(winner))
+    ranked = [(loss, trials[number], step) for loss, number, step in sorted(found)]
+    return [
+        BestTrial(each.number, dict(each.params), sign * loss, step + find_offset(each))
+        for loss, each, step in ranked
+    ]
 
 
 def finish(
-    study: Any, objective: Callable[[Any], Any], *, trial: int | None = None, **options: Any
+    study: Any,
+    objective: Callable[[Any], Any],
+    *,
+    trial: int | None = None,
+    top: int = 1,
+    **options: Any,
 ) -> Any:
     """Train the winner in full, as a trial that is never pruned.
 
@@ -202,19 +214,51 @@ def finish(
         study: a study of Optuna.
         objective: the objective; trials that are waiting in the study are run by it first.
         trial: the number of another trial than the best.
+        top: how many of the best configurations are trained in full, the best first. Importances
+            of parameters need two completed trials.
         options: passed on to ``study.optimize``, such as ``callbacks``.
 
     Returns:
-        The completed trial.
+        The completed trial of the winner.
 
     Raises:
         RetrainingError: it failed.
     """
-    winner = best(study).trial if trial is None else trial
+    count = whole("top", top, at_least=1)
+    if trial is None:
+        winners = _choose_distinct(_rank_trials(study), count)
+    elif count == 1:
+        winners = [_check_number(study, trial)]
+    else:
+        raise InvalidArgumentError("top", top, "it must be 1 where a trial is given")
+    done = [_train_in_full(study, objective, winner, options) for winner in winners]
+    return done[0]
+
+
+def _choose_distinct(ranked: list[BestTrial], count: int) -> list[int]:
+    """The first trials that have different configurations."""
+    seen: list[Any] = []
+    chosen: list[int] = []
+    for each in ranked:
+        if len(chosen) < count and each.config not in seen:
+            seen.append(each.config)
+            chosen.append(each.trial)
+    return chosen
+
+
+def _check_number(study: Any, trial: int) -> int:
+    _check_single(study)
+    last = len(study.get_trials(deepcopy=False)) - 1
+    if type(trial) is not int or not 0 <= trial <= last:
+        raise InvalidArgumentError("trial", trial, f"the study has the trials 0 to {last}")
+    return trial
+
+
+def _train_in_full(
+    study: Any, objective: Callable[[Any], Any], winner: int, options: dict[str, Any]
+) -> Any:
+    """The completed trial of a winner; it is trained if there is none."""
     trials = study.get_trials(deepcopy=False)
-    if type(winner) is not int or not 0 <= winner < len(trials):
-        rule = f"the study has the trials 0 to {len(trials) - 1}"
-        raise InvalidArgumentError("trial", trial, rule)
     complete = optuna.trial.TrialState.COMPLETE
     for each in trials:
         ours = winner in (each.number, each.user_attrs.get(RETRAIN))
