@@ -22,10 +22,10 @@ def torch():
     return torch
 
 
-def make_trainer(config, run, **more):
+def make_trainer(config, run, monitor="eval_loss", **more):
     torch = importlib.import_module("torch")
     transformers = importlib.import_module("transformers")
-    report = importlib.import_module("rungwise.integrations.transformers").Report(run, "eval_loss")
+    report = importlib.import_module("rungwise.integrations.transformers").Report(run, monitor)
 
     class Model(torch.nn.Module):
         def __init__(self):
@@ -60,8 +60,8 @@ def make_trainer(config, run, **more):
     return trainer, report
 
 
-def train(config, run, **more):
-    trainer, report = make_trainer(config, run, **more)
+def train(config, run, monitor="eval_loss", **more):
+    trainer, report = make_trainer(config, run, monitor, **more)
     trainer.train(**report.arguments)
 
 
@@ -97,6 +97,15 @@ def test_what_does_not_fit_is_refused_before_anything_is_trained(tmp_path, more,
     study = Study()
     with pytest.raises(InvalidArgumentError, match=words):
         train({"lr": 0.05}, make_run(tmp_path / "t", study, **changes), **more)
+    assert not study.reports
+
+
+@pytest.mark.parametrize("monitor", ["eval_f1", None])
+def test_a_metric_that_is_not_measured_is_said_at_the_first_checkpoint(tmp_path, monitor):
+    study = Study()
+    run = make_run(tmp_path / "t", study, metric="f1")
+    with pytest.raises(InvalidArgumentError, match=r"monitor is .*'eval_loss'"):
+        train({"lr": 0.05}, run, monitor)
     assert not study.reports
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from rungwise.backends.hardware import cores, gpus
 from rungwise.errors import InvalidArgumentError, MissingExtraError, WorkerStartError
+from rungwise.packages import check_package
 
 REACH_TIME = 5.0
 """Seconds in which the head of a cluster must accept a connection."""
@@ -29,6 +30,7 @@ LARGEST_SHARE = 1e-9
 
 def load_ray() -> Any:
     """The module ray."""
+    check_package("the backend Ray", "ray", extra="ray", at_least="2.40")
     try:
         return importlib.import_module("ray")
     except ImportError:

@@ -19,25 +19,26 @@ from inspect import signature
 from typing import Any
 from weakref import WeakValueDictionary
 
-try:
-    from ray.tune.experiment import Trial
-    from ray.tune.schedulers import TrialScheduler
-    from ray.tune.search import Searcher
-except ImportError:
-    from rungwise.errors import MissingExtraError
-
-    raise MissingExtraError("rungwise.integrations.ray_tune", "ray-tune") from None
-
 from rungwise.core.decisions import Wait
 from rungwise.core.trials import State
-from rungwise.errors import MISSING, InvalidArgumentError
+from rungwise.errors import MISSING, InvalidArgumentError, MissingExtraError
 from rungwise.integrations.ray_space import convert_space, split_constants
 from rungwise.integrations.ray_trials import TrialIds
 from rungwise.options import make_count_check
+from rungwise.packages import check_package
 from rungwise.tuning.asked_job import Job
 from rungwise.tuning.loading import load
 from rungwise.tuning.open_study import open_study
 from rungwise.tuning.result import TuningResult
+
+check_package("rungwise.integrations.ray_tune", "ray", extra="ray-tune", at_least="2.40")
+
+try:
+    from ray.tune.experiment import Trial
+    from ray.tune.schedulers import TrialScheduler
+    from ray.tune.search import Searcher
+except ImportError:  # ray without what ray[tune] brings
+    raise MissingExtraError("rungwise.integrations.ray_tune", "ray-tune") from None
 
 OURS = ("retries", "auto_end", "goal", "metric", "study", "space")
 """Arguments of open_study that are not passed on."""
