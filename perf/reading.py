@@ -1,9 +1,10 @@
-"""How long do `show`, `list` and `resume` take on large studies, and how much memory?
+"""How long do `show`, `list`, `resume` and the page take on large studies, and how much memory?
 
 Writes studies of 10,000 trials with few and with many reports (from the simulator), and runs the
 commands on them in processes of their own: first as a tuner leaves them that is killed just before
-its next snapshot, then as one leaves them that has ended. `resume` is timed until its first report.
-With --replay there are no snapshots and no summary, and everything is replayed.
+its next snapshot, then as one leaves them that has ended. `resume` is timed until its first report,
+`dashboard` until its page has all that it shows. With --replay there are no snapshots and no
+summary, and everything is replayed.
 
     python perf/reading.py
     python perf/reading.py --resources 20 200 --replay
@@ -12,14 +13,19 @@ With --replay there are no snapshots and no summary, and everything is replayed.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
+from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 import rungwise as rw
 from rungwise.core.engine import Engine
@@ -120,14 +126,59 @@ def forget(path: Path) -> None:
     database.close()
 
 
+def run_elsewhere(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a process of its own.
+
+    For Linux the most memory that a process has had is at least what its parent has when it starts
+    it; so this process must stay small.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
 def measure(program: str, *command: str) -> tuple[float, float, float]:
     """Seconds, seconds of processor time and megabytes that a command takes."""
     began = time.monotonic()
     process = subprocess.Popen([sys.executable, "-c", program, *command], stdout=subprocess.DEVNULL)
+    processor, megabytes = wait_for(process, command)
+    return time.monotonic() - began, processor, megabytes
+
+
+def measure_page(path: Path) -> tuple[float, float, float]:
+    """Seconds until a page has all that it shows of a study, and what its server takes in all."""
+    began = time.monotonic()
+    command = ("dashboard", str(path), "--no-open", "--until-closed")
+    with subprocess.Popen(
+        [sys.executable, "-c", SHOW, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        address = json.loads(process.stdout.readline())["address"]
+        browser = build_opener(HTTPCookieProcessor(), ProxyHandler({}))
+        browser.open(address).read()
+        with browser.open(f"{address.partition('?')[0]}snapshot?study={path.name}") as answer:
+            shown = json.loads(answer.read())
+        seconds = time.monotonic() - began
+        if len(shown["trials"]) != shown["headline"]["trials"]:
+            raise SystemExit("the page does not show all trials")
+        process.stdin.close()
+        return seconds, *wait_for(process, command)
+
+
+def wait_for(process: subprocess.Popen[bytes], command: tuple[str, ...]) -> tuple[float, float]:
+    """Seconds of processor time and megabytes that a process has taken."""
     _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
     if status:
         raise SystemExit(f"{command} ended with {status}")
-    return time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def print_row(reports: int, state: str, name: str, found: tuple[float, float, float]) -> None:
+    """Print a row of the table."""
+    seconds, processor, megabytes = found
+    cells = f"{seconds:.1f} | {processor:.1f} | {megabytes:.0f}"
+    print(f"| {reports:,} | {state} | {name} | {cells} |", flush=True)
 
 
 def main() -> None:
@@ -143,11 +194,11 @@ def main() -> None:
     for resources in asked.resources:
         with tempfile.TemporaryDirectory(prefix="reading-") as folder:
             path = Path(folder, "study.db")
-            reports, cost = write_study(path, asked.trials, resources)
+            reports, cost = run_elsewhere(write_study, path, asked.trials, resources)
             notes.append(f"{reports:,} reports: snapshots took {1e6 * cost / reports:.2f} µs each")
             for state in ("killed", "ended"):
                 if state == "ended":
-                    leave(path)
+                    run_elsewhere(leave, path)
                 if asked.replay:
                     forget(path)
                 for name, program, *words in (
@@ -155,10 +206,8 @@ def main() -> None:
                     ("list", SHOW, "list", folder),
                     ("resume", RESUME, "resume", str(path), str(asked.trials + 1)),
                 ):
-                    seconds, processor, megabytes = measure(program, *words)
-                    times = f"{seconds:.1f} | {processor:.1f}"
-                    row = f"| {reports:,} | {state} | {name} | {times} | {megabytes:.0f} |"
-                    print(row, flush=True)
+                    print_row(reports, state, name, measure(program, *words))
+                print_row(reports, state, "dashboard", measure_page(path))
     print(f"\nA snapshot every {EVERY:,} entries. {'; '.join(notes)}.")
 
 
