@@ -16,6 +16,7 @@ LAYERS = [
     {
         "validation",
         "formatting",
+        "lazy_numpy",
         "locking",
         "packages",
         "process_pools",

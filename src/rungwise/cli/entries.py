@@ -102,6 +102,10 @@ COMMANDS = {
 """In the order of the help."""
 
 
+SELDOM = 50_000
+"""After so many new objects garbage is looked for while a study is read; by default after 700."""
+
+
 @contextmanager
 def loading(name: str) -> Iterator[None]:
     """Around the loading of a command that will be run.
@@ -114,6 +118,8 @@ def loading(name: str) -> Iterator[None]:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     yield
     gc.freeze()
+    if COMMANDS[name].reads:
+        gc.set_threshold(SELDOM)  # a replay makes many objects, and few cycles
     gc.enable()  # the command line has disabled it, to load faster
 
 

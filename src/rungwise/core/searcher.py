@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.space import Space
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 
-import numpy as np
+from rungwise import lazy_numpy as np
 
 
 def generator(seed: int, purpose: str, number: int = 0) -> np.random.Generator:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from rungwise import lazy_numpy as np
 from rungwise.rankings.standing import Standing
 from rungwise.validation import Goal, parse_goal
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 
 class NoiseEstimate(Protocol):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict
 from rungwise.rankings.standing import Standing
 

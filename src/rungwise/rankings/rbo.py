@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.rankings.base import SLACK, NoiseEstimate, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
 from rungwise.validation import real, set_frozen

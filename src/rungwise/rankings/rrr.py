@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.rankings.base import SLACK, NoiseEstimate, Ranking, Verdict, rank_weights
 from rungwise.rankings.standing import Standing
 from rungwise.validation import real, set_frozen

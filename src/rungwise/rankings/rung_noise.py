@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.rankings.noise import Noise
 from rungwise.rankings.standing import Standing
 

@@ -13,8 +13,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.rankings.base import NoiseEstimate, Ranking, Verdict, discount_rounding
 from rungwise.rankings.standing import Floats, Standing
 from rungwise.validation import real, set_frozen

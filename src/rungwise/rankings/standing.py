@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from rungwise import lazy_numpy as np
 from rungwise.errors import InvalidArgumentError, Words
 from rungwise.validation import Goal
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
+Places: TypeAlias = "NDArray[np.intp]"
 _HUGE = 1e300
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.core.searcher import History
 from rungwise.space import Space
 from rungwise.space.space import MAX_LISTED

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.errors import SpaceError
 from rungwise.space.domains import Domain
 from rungwise.space.priors import Prior

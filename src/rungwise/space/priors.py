@@ -16,8 +16,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, TypeAlias
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.errors import MissingExtraError, SpaceError
 from rungwise.space.domains import Choice, Domain, Float, Int
 from rungwise.space.scalars import Scalar, is_number

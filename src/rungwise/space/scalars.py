@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeGuard
 
-import numpy as np
+from rungwise import lazy_numpy as np
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -20,6 +20,8 @@ _TYPES = frozenset({str, int, float, bool, type(None)})
 
 def plain(value: Any) -> Any:
     """A NumPy scalar as the Python value it stands for; anything else unchanged."""
+    if type(value) in _TYPES:  # as nearly all are: NumPy need not be loaded to say so
+        return value
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from rungwise import lazy_numpy as np
 from rungwise.errors import SpaceError
 from rungwise.space import codec, configspace
 from rungwise.space.domains import Choice, Domain, Float, Int, looks_like_a_range, spell_range
@@ -17,6 +15,9 @@ from rungwise.space.parameters import Parameter, check_name, in_order
 from rungwise.space.priors import is_drawable
 from rungwise.space.rules import Rule
 from rungwise.space.scalars import Scalar, canonical, is_scalar, plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_LISTED = 1_000_000
 """The largest space whose configurations are listed; a list beyond would fill the memory."""
@@ -181,7 +182,7 @@ class Space:
             self._keys = tuple(self.key(config) for config in self._configurations())
         return self._keys
 
-    def encode(self, config: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    def encode(self, config: Mapping[str, Any]) -> NDArray[np.float64]:
         """A configuration as a vector in [0, 1], in the order of :attr:`names`.
 
         Numbers lie between their bounds (in ratios on a log scale), options in their order from 0

@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
-import numpy as np
-
+from rungwise import lazy_numpy as np
 from rungwise.core.trials import Trial
 from rungwise.errors import SchemaError
 
