@@ -68,6 +68,36 @@ def test_two_ranks_leave_in_the_same_step_and_resume(tmp_path):
     assert all(one == pytest.approx(other) for one, other in pairs), "as without a break"
 
 
+@pytest.mark.parametrize("strategy", ["ddp", "ddp_find_unused_parameters_true", "auto"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_program_of_the_worker_is_not_started_again(tmp_path, monkeypatch, strategy, shared):
+    launchers = importlib.import_module("lightning.pytorch.strategies.launchers")
+
+    def start_programs(launcher):
+        raise AssertionError("Lightning starts the program again")
+
+    monkeypatch.setattr(
+        launchers._SubprocessScriptLauncher, "_call_children_scripts", start_programs
+    )
+    study = Study()
+    run = make_run(tmp_path / "t", study)
+    with pytest.raises(rw.ShareError, match=r"The strategy 'ddp' cannot be used, because it st"):
+        train({"lr": 0.1}, run.share() if shared else run, devices=2, strategy=strategy)
+    run.close()
+    assert not study.reports
+    with pytest.raises(AssertionError, match="starts the program again"):
+        train_without_a_report(strategy)
+
+
+def train_without_a_report(strategy):
+    """What has nothing to do with a study is left alone."""
+    lightning = importlib.import_module("lightning")
+    trainings = importlib.import_module("ddp_trainings")
+    given = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = lightning.Trainer(accelerator="cpu", devices=2, strategy=strategy, **given)
+    trainer.fit(trainings.make_module({"lr": 0.1}))
+
+
 def test_several_processes_need_the_shared_run(tmp_path):
     report = importlib.import_module("rungwise.integrations.lightning").Report
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,12 @@ check_package("rungwise.integrations.lightning", "lightning", extra="lightning",
 import lightning  # noqa: E402 - named if missing
 
 FILE = "model.ckpt"
+
+SEVERAL = (
+    "Lightning trains in several processes, and the run works in one: give Report(run.share()) and "
+    "strategy='ddp_spawn' or 'ddp_fork'. The strategy 'ddp' cannot be used, because it starts the "
+    "program of the worker again"
+)
 
 
 class Report(lightning.Callback):  # type: ignore[misc]  # Lightning's types are not read
@@ -57,11 +65,7 @@ class Report(lightning.Callback):  # type: ignore[misc]  # Lightning's types are
         del pl_module, stage
         if trainer.world_size == 1 or isinstance(self._reporter.run, SharedRun):
             return
-        raise ShareError(
-            "Lightning trains in several processes, and the run works in one: give "
-            "Report(run.share()) and strategy='ddp_spawn' or 'ddp_fork'. The strategy 'ddp' "
-            "cannot be used, because it starts the program of the worker again"
-        )
+        raise ShareError(SEVERAL)
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """Called by Lightning."""
@@ -100,3 +104,30 @@ class Report(lightning.Callback):  # type: ignore[misc]  # Lightning's types are
                 "and a validation_step that logs the metric"
             )
             raise InvalidArgumentError("monitor", self._reporter.monitor, rule)
+
+
+def _refuse_programs() -> None:
+    """Refuse the strategy "ddp" before the program of the worker is started again.
+
+    Lightning calls no callback before it has done that, and then ends the worker when the program
+    fails. It is the strategy that it chooses by itself for several devices.
+    """
+    launchers = import_module("lightning.pytorch.strategies.launchers")
+    kind: Any = getattr(launchers, "_SubprocessScriptLauncher", None)
+    if kind is None:  # a version that has none, or another name for it
+        return
+    launch = kind.launch
+
+    @wraps(launch)
+    def launch_or_refuse(
+        self: Any, function: Any, *args: Any, trainer: Any = None, **more: Any
+    ) -> Any:
+        ours = any(isinstance(each, Report) for each in getattr(trainer, "callbacks", ()))
+        if ours and not self.cluster_environment.creates_processes_externally:
+            raise ShareError(SEVERAL)
+        return launch(self, function, *args, trainer=trainer, **more)
+
+    kind.launch = launch_or_refuse
+
+
+_refuse_programs()
