@@ -27,6 +27,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 
 STUDY = """
+import sys
+
 import rungwise as rw
 
 
@@ -37,9 +39,10 @@ def train(config, run):
 
 if __name__ == "__main__":
     options = {"metric": "error", "goal": "min", "max_resource": 27, "trials": 20}
-    rw.tune(train, {"x": rw.Float(0, 1)}, **options, workers=2, study="small.db", show="quiet")
+    rw.tune(train, {"x": rw.Float(0, 1)}, **options, workers=2, study=sys.argv[1], show="quiet")
 """
-"""A small study, made by the older tree so that both can read it."""
+"""A small study. Each tree makes one for itself; that of the older one, which both can read, has no
+summary in this one."""
 
 CASES = {
     "import rungwise": ("-c", "import rungwise"),
@@ -48,7 +51,8 @@ CASES = {
     "rungwise --version": ("-m", "rungwise", "--version"),
     "rungwise --help": ("-m", "rungwise", "--help"),
     "rungwise show --help": ("-m", "rungwise", "show", "--help"),
-    "rungwise show": ("-m", "rungwise", "show", "small.db"),
+    "rungwise show": ("-m", "rungwise", "show", "OWN.db"),
+    "… of the older one": ("-m", "rungwise", "show", "../other/other.db"),
     "rungwise list": ("-m", "rungwise", "list"),
 }
 
@@ -61,9 +65,15 @@ class Taken(NamedTuple):
 
 
 def run(arguments: tuple[str, ...], tree: Path, folder: Path) -> Taken:
-    """Run a fresh process and measure it."""
+    """Run a fresh process and measure it.
+
+    Args:
+        arguments: of Python.
+        tree: the checkout.
+        folder: where it is run.
+    """
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+    environment["PYTHONPYCACHEPREFIX"] = str(folder.parent / "bytecode")
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before, begun = _processor_time(), time.perf_counter()
     subprocess.run(
@@ -90,16 +100,20 @@ def main() -> None:
     given = parser.parse_args()
     trees = {"this tree": ROOT, "other": given.other.resolve()}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "study.py").write_text(STUDY, encoding="utf-8")
-        run(("study.py",), trees["other"], folder)
+        folders = {"this tree": Path(name, "this"), "other": Path(name, "other")}
+        for tree, folder in folders.items():
+            folder.mkdir()
+            (folder / "study.py").write_text(STUDY, encoding="utf-8")
+            run(("study.py", f"{folder.name}.db"), trees[tree], folder)
         print(f"Medians of {given.rounds} processes, in milliseconds: this tree, the other, ratio")
         print(f"{'':22}{'wall':>8}{'':13}{'processor':>14}")
         for case, arguments in CASES.items():
             taken: dict[str, list[Taken]] = {tree: [] for tree in trees}
             for place in range(-1, given.rounds):
                 for tree, path in trees.items():
-                    found = run(arguments, path, folder)
+                    folder = folders[tree]
+                    own = (each.replace("OWN", folder.name) for each in arguments)
+                    found = run((*own,), path, folder)
                     if place >= 0:  # the first one writes bytecode
                         taken[tree].append(found)
             cells = ""
