@@ -55,7 +55,7 @@ def compute_layout(study: Study) -> str:
     """The digest of the code whose state is stored, the user's own modules among it.
 
     Raises:
-        SchemaError: the study uses code that has no file, so that nobody can tell if it changed.
+        SchemaError: the study uses code that has no file, so that a change would not be noticed.
     """
     modules = sorted(each for each in _list_modules(study) if not each.startswith("rungwise."))
     return " ".join([_digest_code(), *map(_digest_module, modules)])
