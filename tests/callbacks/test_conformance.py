@@ -2,17 +2,28 @@
 
 import csv
 import importlib
+import itertools
 import json
 import shutil
 import struct
+from collections import Counter
 
 import pytest
 from extras import needs
 
+import rungwise as rw
 from rungwise import callbacks
 from rungwise.callbacks import CSV, Callback, MLflow, TensorBoard, WandB
 from rungwise.registry import CALLBACKS
 from rungwise.testing import CallbackConformance
+from rungwise.testing.callbacks import (
+    SPACE,
+    Notices,
+    find_key,
+    list_records,
+    run_study,
+    train,
+)
 
 
 class TestCallback(CallbackConformance):
@@ -142,3 +153,55 @@ def read_wandb(path):
 def test_every_callback_has_a_row():
     assert {f"Test{name}" for name in CALLBACKS.classes()} <= set(globals())
     assert callbacks.Callback is Callback
+
+
+@pytest.mark.integrations
+@pytest.mark.filterwarnings("ignore")  # of theirs
+def test_mlflow_is_complete_although_its_process_is_killed(empty_store, tmp_path):
+    """It is started again, and what was sent twice is held once."""
+    shutil.copyfile(empty_store, tmp_path / "m.db")
+    tracker, shown, numbers = MLflow(f"sqlite:///{tmp_path}/m.db"), Notices(), itertools.count()
+    call = tracker._call
+
+    def call_and_kill(method, *arguments):
+        answer = call(method, *arguments)
+        if method == "write" and next(numbers) in {2, 6}:  # written, but nobody hears of it
+            tracker._store._process.kill()
+            call("find_steps", tracker._parent, "loss")
+        return answer
+
+    tracker._call = call_and_kill
+    result = rw.tune(
+        train,
+        SPACE,
+        metric="loss",
+        goal="min",
+        scheduler="pasha",
+        max_resource=9,
+        trials=8,
+        retries=0,
+        backend="threads:1",
+        callbacks=[tracker],
+        show=shown,
+        study=tmp_path / "s.db",
+    )
+    assert next(numbers) > 6, "it was killed twice"
+    key = find_key(tmp_path / "s.db")
+    wanted = Counter((k, t, r, round(v, 5)) for k, t, r, v in list_records(result, key))
+    found = read_mlflow(f"sqlite:///{tmp_path}/m.db")
+    assert Counter((k, int(t), r, round(v, 5)) for k, t, r, v in found) == wanted
+    assert tracker._store is None, "its process has ended"
+
+
+@pytest.mark.integrations
+@pytest.mark.filterwarnings("ignore")  # of theirs
+def test_mlflow_goes_where_it_was_set_to_in_this_process(empty_store, tmp_path):
+    mlflow = needs("mlflow", "mlflow")
+    shutil.copyfile(empty_store, tmp_path / "m.db")
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/m.db")
+    try:
+        result = run_study(tmp_path / "s.db", MLflow())
+    finally:
+        mlflow.set_tracking_uri(before)
+    assert len(read_mlflow(f"sqlite:///{tmp_path}/m.db")) == result.reports

@@ -37,7 +37,7 @@ class CallbackFeed:
 
         Args:
             name: of the method.
-            fact: its argument.
+            fact: its argument, or a ``partial`` that makes it: in a thread, for slow callbacks.
         """
         for outlet in self._outlets:
             outlet.put(name, fact)

@@ -1,19 +1,20 @@
 """MLflow: a run for the study, and below it one for every trial; written in batches.
 
-Only the client is used, never the run that is active in the process, which belongs to the user. A
-run is found again by its tags, so that a study that is resumed goes on in the same runs.
+MLflow itself is in a process of its own (``mlflow_store.py``): a thousand metrics take a tenth of a
+second of CPU, in which a study in the same process would stand still. A run is found again by its
+tags, so that a study that is resumed goes on in the same runs.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 import re
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from rungwise.callbacks.base import Callback
@@ -25,6 +26,8 @@ from rungwise.callbacks.events import (
     StudyBegan,
     StudyEnded,
 )
+from rungwise.callbacks.mlflow_store import Point
+from rungwise.callbacks.remote_object import RemoteError, RemoteObject
 from rungwise.callbacks.steps import StepCounter
 from rungwise.packages import check_package
 from rungwise.validation import real
@@ -34,11 +37,16 @@ STUDY, TRIAL, STATE = "rungwise.study", "rungwise.trial", "rungwise.state"
 
 PARENT, NAME = "mlflow.parentRunId", "mlflow.runName"
 
-BATCH = 1000
-"""Metrics that one request may hold, by the rules of MLflow."""
+STORE = "rungwise.callbacks.mlflow_store:MLflowStore"
 
-SLICE = 0.05
-"""Seconds that requests are made for in one go while the study runs."""
+BATCH, PARAMS = 1000, 100
+"""Values that one request may hold, by the rules of MLflow, and parameters among them."""
+
+PERIOD, SLICE = 2.0, 0.05
+"""While the study runs, requests are made once in so many seconds, and for so long in one go."""
+
+ATTEMPTS = 3
+"""How often what waits is sent when the study ends, before the user is told of a failure."""
 
 LONGEST = 250
 """Characters of a name."""
@@ -70,6 +78,7 @@ class MLflow(Callback):
         self._uri = uri
         self._experiment = str(experiment)
         self._scale = real("scale", scale)
+        self._store: RemoteObject | None = None
 
     def __repr__(self) -> str:
         return f"MLflow({self._uri!r})"
@@ -77,22 +86,23 @@ class MLflow(Callback):
     def check(self) -> None:
         """The package must be there."""
         check_package("the callback MLflow", "mlflow", extra="mlflow", at_least="2.9")
-        import_module("mlflow.tracking")  # seconds, which a study that runs would feel
 
     def begin(self, study: StudyBegan) -> None:
         self.check()
         self._study = study
         self._steps = StepCounter("MLflow", self._scale, study.notice)
         self._configs: dict[int, Mapping[str, Any]] = {}
-        self._waiting: dict[int | None, list[Any]] = defaultdict(list)  # None: of the study
+        self._waiting: dict[int | None, list[Point]] = defaultdict(list)  # None: of the study
         self._ends: dict[int, str] = {}
         self._held: dict[int, set[int]] = {}
-        entities = import_module("mlflow.entities")
-        self._metric, self._param, self._tag = entities.Metric, entities.Param, entities.RunTag
-        with _quiet():
-            self._client = import_module("mlflow.tracking").MlflowClient(self._uri)
-            self._place = self._find_experiment()
-        self._parent, self._runs = self._find_runs()
+        self._sent = time.monotonic()
+        self._close()
+        self._store = RemoteObject(STORE, self._find_uri(), self._experiment)
+        try:
+            self._parent, self._runs = self._find_runs()
+        except BaseException:
+            self._close()  # nothing will be called any more
+            raise
         self._found = set(self._runs)  # children of an earlier part of the study
 
     def started(self, job: JobStarted) -> None:
@@ -109,7 +119,7 @@ class MLflow(Callback):
         values = {**report.metrics, self._study.metric: report.value}
         now = int(time.time() * 1000)
         self._waiting[report.trial] += [
-            self._metric(_clean(name), float(value), now, step) for name, value in values.items()
+            (_clean(name), float(value), now, step) for name, value in values.items()
         ]
 
     def fill(self, reports: Iterable[ReportEvent]) -> None:
@@ -122,10 +132,13 @@ class MLflow(Callback):
 
     def ceiling(self, raised: CeilingRaised) -> None:
         now = int(time.time() * 1000)
-        self._waiting[None].append(self._metric("ceiling", raised.level, now, raised.reports))
+        self._waiting[None].append(("ceiling", float(raised.level), now, raised.reports))
 
     def flush(self) -> None:
-        self._send(seconds=SLICE)
+        now = time.monotonic()
+        if now - self._sent > PERIOD:  # fewer requests hold more each
+            self._sent = now
+            self._send(seconds=SLICE)
 
     def _send(self, *, seconds: float = math.inf) -> None:
         """Send what waits, the trials that have waited longest first, for about so long."""
@@ -139,40 +152,58 @@ class MLflow(Callback):
                 self._end_trial(trial, state)
                 del self._ends[trial]
 
+    def _send_all(self) -> None:
+        for _ in range(ATTEMPTS - 1):
+            with suppress(RemoteError):
+                return self._send()
+        return self._send()
+
     def ended(self, result: StudyEnded) -> None:
-        if result.how == "ended":
-            self._ends = {trial: result.trials[trial] for trial in result.trials}
-        self._send()
-        now = int(time.time() * 1000)
-        metrics = [] if result.best is None else [self._metric("best", result.best, now, 0)]
-        best = {"rungwise.why": result.why, "rungwise.best_trial": result.best_trial}
-        tags = [self._tag(name, str(value)[:5000]) for name, value in best.items()]
-        self._client.log_batch(self._parent, metrics=metrics, tags=tags)
-        status = {"ended": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}[result.how]
-        self._client.set_terminated(self._parent, status)
+        try:
+            if result.how == "ended":
+                self._ends = {trial: result.trials[trial] for trial in result.trials}
+            self._send_all()
+            now = int(time.time() * 1000)
+            points = [] if result.best is None else [("best", float(result.best), now, 0)]
+            best = {"rungwise.why": result.why, "rungwise.best_trial": result.best_trial}
+            tags = {name: str(value)[:5000] for name, value in best.items()}
+            self._call("write", self._parent, points, None, tags)
+            status = {"ended": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
+            self._call("end", self._parent, status[result.how])
+        finally:
+            self._close()
 
     # -- runs ----------------------------------------------------------------------------------
 
-    def _find_experiment(self) -> str:
-        found = self._client.get_experiment_by_name(self._experiment)
-        if found is not None:
-            return str(found.experiment_id)
-        return str(self._client.create_experiment(self._experiment))
+    def _call(self, method: str, *arguments: Any) -> Any:
+        assert self._store is not None, "the study has begun"
+        return self._store.call(method, *arguments)
+
+    def _close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _find_uri(self) -> str | None:
+        """Where to; the other process does not know what was set in this one."""
+        mlflow: Any = sys.modules.get("mlflow")
+        if self._uri is not None or mlflow is None:
+            return self._uri
+        return str(mlflow.get_tracking_uri())
 
     def _find_runs(self) -> tuple[str, dict[int, str]]:
         """The run of the study, made if it is not there, and those of its trials."""
         parent, trials = None, {}
-        for run in self._search(f"tags.`{STUDY}` = '{self._study.key}'"):
-            if TRIAL in run.data.tags:
-                trials[int(run.data.tags[TRIAL])] = run.info.run_id
+        for run, tags in self._call("find_runs", STUDY, self._study.key):
+            if TRIAL in tags:
+                trials[int(tags[TRIAL])] = run
             else:
-                parent = run.info.run_id
+                parent = run
         if parent is not None:
-            self._client.update_run(parent, status="RUNNING")
+            self._call("reopen", parent)
             return parent, trials
         study = self._study
-        tags = {STUDY: study.key, NAME: study.name}
-        made = self._client.create_run(self._place, tags=tags).info.run_id
+        made = self._call("create_run", {STUDY: study.key, NAME: study.name})
         about = {
             "scheduler": study.scheduler,
             "searcher": study.searcher,
@@ -184,26 +215,15 @@ class MLflow(Callback):
             "study": study.path,
             **{f"space.{name}": text for name, text in study.space.items()},
         }
-        self._client.log_batch(made, params=self._make_params(about))
+        self._call("write", made, [], _make_params(about))
         return made, trials
-
-    def _search(self, words: str) -> Iterator[Any]:
-        token = None
-        while True:
-            page = self._client.search_runs([self._place], words, max_results=500, page_token=token)
-            yield from page
-            token = page.token
-            if not token:
-                return
 
     def _find_steps(self, trial: int) -> set[int]:
         """The steps that the run of a trial has already."""
         if trial not in self._held:
             found: set[int] = set()
             if trial in self._found:
-                name = _clean(self._study.metric)
-                history = self._client.get_metric_history(self._runs[trial], name)
-                found = {point.step for point in history}
+                found = self._call("find_steps", self._runs[trial], _clean(self._study.metric))
             self._held[trial] = found
         return self._held[trial]
 
@@ -213,44 +233,31 @@ class MLflow(Callback):
         if trial not in self._runs:
             name = f"{'retrain' if self._study.phase == 'retrain' else 'trial'}-{trial:05d}"
             tags = {PARENT: self._parent, STUDY: self._study.key, TRIAL: str(trial), NAME: name}
-            self._runs[trial] = self._client.create_run(self._place, tags=tags).info.run_id
-            params = self._make_params(self._configs.get(trial, {}))
-            self._client.log_batch(self._runs[trial], params=params)
+            self._runs[trial] = self._call("create_run", tags)
+            self._call("write", self._runs[trial], [], _make_params(self._configs.get(trial, {})))
         return self._runs[trial]
-
-    def _make_params(self, values: Mapping[str, Any]) -> list[Any]:
-        clean = {_clean(name): str(value)[:5000] for name, value in values.items()}
-        return [self._param(name, value) for name, value in clean.items()][:100]
 
     def _write(self, trial: int | None) -> None:
         """Send what waits; it waits on if that fails, and sent twice it is held once."""
         run, waiting = self._find_run(trial), self._waiting[trial]
         while waiting:
-            self._client.log_batch(run, metrics=waiting[:BATCH])
+            self._call("write", run, waiting[:BATCH])
             del waiting[:BATCH]
 
     def _end_trial(self, trial: int, state: str) -> None:
         if trial not in self._runs and trial not in self._configs:
             return
         run = self._find_run(trial)
-        self._client.set_tag(run, STATE, state)
-        self._client.set_terminated(run, "FAILED" if state == "failed" else "FINISHED")
+        self._call("write", run, [], None, {STATE: state})
+        self._call("end", run, "FAILED" if state == "failed" else "FINISHED")
 
 
+def _make_params(values: Mapping[str, Any]) -> dict[str, str]:
+    clean = [(_clean(name), str(value)[:5000]) for name, value in values.items()]
+    return dict(list(dict(clean).items())[:PARAMS])
+
+
+@lru_cache(maxsize=1000)
 def _clean(name: str) -> str:
     """A name that MLflow takes."""
     return re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)[:LONGEST] or "_"
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what MLflow says of the tables that it makes."""
-    names = ("alembic", "mlflow.store.db.utils")
-    before = [(logging.getLogger(name), logging.getLogger(name).level) for name in names]
-    try:
-        for logger, _ in before:
-            logger.setLevel(logging.WARNING)
-        yield
-    finally:
-        for logger, level in before:
-            logger.setLevel(level)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rungwise.callbacks.base import METHODS
@@ -28,10 +29,10 @@ PERIOD = 0.4
 LONGEST_REST = 10.0
 """Seconds after which a slow callback is called again in any case."""
 
-SLICE = 0.02
+SLICE = 0.01
 """Seconds that facts are passed on for in one go; what waits longer is passed on at the end."""
 
-REST = 19
+REST = 39
 """A slow callback rests so many times as long as it worked: threads share one interpreter."""
 
 LONGEST_BEGINNING = 10.0
@@ -71,9 +72,9 @@ class Outlet:
 
         Args:
             name: of the method.
-            fact: its argument.
+            fact: its argument, or a ``partial`` that makes it.
         """
-        self._pass_on(name, fact)
+        self._pass_on(name, fact() if type(fact) is partial else fact)
 
     def wait_until_begun(self) -> None:
         """Return when :meth:`Callback.begin` has returned."""
@@ -151,7 +152,12 @@ class QueuedOutlet(Outlet):
         )
 
     def put(self, name: str, fact: Any) -> None:
-        """Let a fact wait for its turn, if there is room."""
+        """Let a fact wait for its turn, if there is room.
+
+        Args:
+            name: of the method.
+            fact: its argument, or a ``partial`` that makes it when its turn has come.
+        """
         if self._thread.ident is None:  # the first one: until then nobody would end the thread
             self._thread.start()
         if len(self._queue) < CAPACITY or isinstance(fact, StudyEnded):
@@ -215,7 +221,8 @@ class QueuedOutlet(Outlet):
     def _drain(self) -> None:
         begun = time.monotonic()
         while self._queue:
-            self._pass_on(*self._queue.popleft())
+            name, fact = self._queue.popleft()
+            self._pass_on(name, fact() if type(fact) is partial else fact)
             self._ready.set()
             self._left_at = time.monotonic()
             if self._left_at - begun > SLICE and not self._closing.is_set():

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from rungwise import views
@@ -94,7 +95,7 @@ class Tracker:
             return
         best = self._engine.best_value
         number = self._assignments.number(job.trial)
-        self._feed.tell("reported", make_report(fact, decision, job, number, best))
+        self._feed.tell("reported", partial(make_report, fact, decision, job, number, best))
         self._look_at_ceiling(fact.at)
 
     def end(self, seconds: float, why: str, *, failed: bool, show: Callable[[str], None]) -> None:
