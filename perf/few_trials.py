@@ -70,6 +70,8 @@ SCHEDULERS: dict[str, Any] = {
     "asha4": lambda resources: rw.ASHA(max_resource=resources, eta=4),
     "pasha": lambda resources: rw.PASHA(max_resource=resources),
     "adaptive": lambda resources: rw.AdaptiveHalving(max_resource=resources),
+    "sharp": lambda resources: rw.SharpHalving(max_resource=resources),
+    "sharp9": lambda resources: rw.SharpHalving(max_resource=resources, first_cut=9),
 }
 SEARCHERS: dict[str, Any] = {
     "random": lambda _: None,

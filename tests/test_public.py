@@ -57,6 +57,7 @@ PUBLIC = [
     "ScriptError",
     "ShareError",
     "SharedRun",
+    "SharpHalving",
     "SilentTrialError",
     "SimulationResult",
     "Space",

@@ -56,6 +56,7 @@ if _typing.TYPE_CHECKING:
         Hyperband,
         RandomSearch,
         Rush,
+        SharpHalving,
         SuccessiveHalving,
     )
     from rungwise.schedulers.default import default_scheduler
@@ -119,6 +120,7 @@ __all__ = [
     "ScriptError",
     "ShareError",
     "SharedRun",
+    "SharpHalving",
     "SilentTrialError",
     "SimulationResult",
     "Space",
@@ -214,6 +216,7 @@ _PLACES = {
         "Hyperband",
         "RandomSearch",
         "Rush",
+        "SharpHalving",
         "SuccessiveHalving",
     ),
     "rungwise.schedulers.default": ("default_scheduler",),

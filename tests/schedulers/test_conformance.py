@@ -22,6 +22,8 @@ SOURCES = {
     "AsyncHyperband": "rw.AsyncHyperband(max_resource=27)",
     "Adaptive": "rw.AdaptiveHalving(max_resource=27)",
     "AdaptiveSized": "rw.AdaptiveHalving(max_resource=27, eta=2, size=20)",
+    "Sharp": "rw.SharpHalving(max_resource=27)",
+    "SharpCut": "rw.SharpHalving(max_resource=27, eta=2, first_cut=5)",
     "RushAdaptive": "rw.Rush(rw.AdaptiveHalving(max_resource=27), priors=4)",
     "OneEpoch": "rw.FixedResource(1)",
     "RandomSearch": "rw.RandomSearch(max_resource=27)",

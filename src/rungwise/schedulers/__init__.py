@@ -10,6 +10,7 @@ from rungwise.schedulers.presets import (
     SuccessiveHalving,
 )
 from rungwise.schedulers.rush import Rush
+from rungwise.schedulers.sharp import SharpHalving
 
 __all__ = [
     "ASHA",
@@ -20,5 +21,6 @@ __all__ = [
     "Hyperband",
     "RandomSearch",
     "Rush",
+    "SharpHalving",
     "SuccessiveHalving",
 ]

@@ -10,7 +10,7 @@ from itertools import islice
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.rungs import FloorCut, Rung
+from rungwise.core.rungs import Cut, FloorCut, Rung
 from rungwise.core.scheduler import Draw, Extension, Move, Promote
 from rungwise.core.trials import State, Trial
 from rungwise.schedulers.base import ToTheMaximum
@@ -24,14 +24,25 @@ class Halving(ToTheMaximum):
         size: how many configurations start; a study that draws fewer closes the rung early.
         grows: whether the size is the number of trials of the study, and grows with it.
         bracket: its number, for schedulers that run several.
+        first: which part of the first rung continues, if it is another one than ⌊n/η⌋.
 
     Reference:
         Jamieson and Talwalkar (2016); the paper, section 2.
     """
 
-    def __init__(self, ladder: Ladder, *, size: int, bracket: int = 0, grows: bool = False) -> None:
+    def __init__(
+        self,
+        ladder: Ladder,
+        *,
+        size: int,
+        bracket: int = 0,
+        grows: bool = False,
+        first: Cut | None = None,
+    ) -> None:
         super().__init__(ladder)
-        self.rungs = [Rung(level, FloorCut(ladder.eta)) for level in ladder.levels]
+        self._cut = FloorCut(ladder.eta)
+        self._first = self._cut if first is None else first
+        self.rungs = [Rung(level, self._cut) for level in ladder.levels]
         self._size = size
         self._bracket = bracket
         self._grows = grows
@@ -122,8 +133,7 @@ class Halving(ToTheMaximum):
         old = self.ladder.top
         done = []
         if ladder != self.ladder:
-            cut = FloorCut(ladder.eta)
-            self.rungs += [Rung(level, cut) for level in ladder.levels[old + 1 :]]
+            self.rungs += [Rung(level, self._cut) for level in ladder.levels[old + 1 :]]
             self.raise_ladder(ladder, reports)
             there = (trial for trial in self._trials.values() if trial.rung == old)
             done = [trial.id for trial in there if trial.state is State.STOPPED]
@@ -142,7 +152,8 @@ class Halving(ToTheMaximum):
         """When all trials sent to the rung are back, its best go to the next one."""
         while self._closed and not self._away and not self._queue and self._rung < self.ladder.top:
             rung, above = self.rungs[self._rung], self.rungs[self._rung + 1]
-            places = max(0, len(rung) // self.ladder.eta - len(above))
+            cut = self._cut if self._rung else self._first
+            places = max(0, cut.size(len(rung)) - len(above))
             others = (trial for trial in rung.ranked() if trial not in above)
             best = [trial for trial in islice(others, places) if rung.losses[trial] < math.inf]
             if not best and not len(above):

@@ -20,6 +20,7 @@ from rungwise.schedulers import (
     AsyncHyperband,
     FixedResource,
     Hyperband,
+    SharpHalving,
     SuccessiveHalving,
 )
 
@@ -99,6 +100,7 @@ _METHODS = (
     Method("pasha-rung-noise", "PASHA, rung noise", lambda most: _make_pasha(most, RungNoise())),
     Method("halving", "Synchronous halving", lambda most: SuccessiveHalving(max_resource=most)),
     Method("adaptive", "Adaptive halving", lambda most: AdaptiveHalving(max_resource=most)),
+    Method("sharp", "Sharp halving", lambda most: SharpHalving(max_resource=most)),
     Method("hyperband", "Hyperband", lambda most: Hyperband(max_resource=most)),
     Method("async-hyperband", "ASHA's Hyperband", lambda most: AsyncHyperband(max_resource=most)),
     Method(

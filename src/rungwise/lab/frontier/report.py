@@ -160,9 +160,9 @@ def _explain(frontier: Frontier) -> Iterator[str]:
         "method that spends more than ASHA with all trials is compared with that one."
     )
     yield (
-        "- The choice is the best value at any resource, and for adaptive halving the best of "
-        "those that were trained furthest, by its value there: its default. Top winner: that is "
-        "the choice of every method, ASHA included."
+        "- The choice is the best value at any resource, and for adaptive and sharp halving the "
+        "best of those that were trained furthest, by its value there: their default. Top winner: "
+        "that is the choice of every method, ASHA included."
     )
     if "adaptive" in settings.methods:
         yield (
