@@ -57,7 +57,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.base
 	$(BIN)/python perf/engine.py
 
-# docs/results.md and docs/results/, and the files of the report in results/; half an hour on two cores.
+# docs/results.md and docs/results/, and the files of the report in results/; minutes on two cores.
 frontier: $(VENV)/.dev
 	$(BIN)/rungwise reproduce frontier $(if $(CURVES),--curves $(CURVES)) --seeds 10 --out results
 	cp results/frontier.md results/frontier.svg docs/
