@@ -43,11 +43,17 @@ def summarise(frontier: Frontier) -> str:
     rivals = [one for one in frontier.scores if one.method != "asha" and one.saving > 1]
     better = [one for one in rivals if one.gap < -margin(one)]
     worse = [one for one in rivals if one.gap > margin(one)]
+    trains = "trains" if len(rivals) == 1 else "train"
     return (
-        f"Of {format_count(len(rivals), 'method')} that train less than ASHA with "
-        f"{frontier.settings.configs} trials, {len(better)} end better than ASHA with fewer trials "
-        f"for the same resource by more than a standard error, and {len(worse)} end worse."
+        f"Of {format_count(len(rivals), 'method')} that {trains} less than ASHA with "
+        f"{frontier.settings.configs} trials, {_say_ends(len(better))} better than ASHA with fewer "
+        "trials for the same resource by more than a standard error, and "
+        f"{_say_ends(len(worse))} worse."
     )
+
+
+def _say_ends(number: int) -> str:
+    return f"{number} {'ends' if number == 1 else 'end'}"
 
 
 def margin(one: Score) -> float:
