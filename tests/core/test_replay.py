@@ -16,18 +16,23 @@ from rungwise import (
     PASHA,
     AdaptiveHalving,
     AsyncHyperband,
+    Choice,
     Hyperband,
     Space,
     SuccessiveHalving,
+    Table,
 )
+from rungwise.backends.simulator import Simulator
 from rungwise.core.decisions import Continue, Done, Noted, Pause, StartJob, Stop, Wait
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobLost, JobRequested
 from rungwise.core.limits import Limits
 from rungwise.core.replay import lost_jobs, replay
 from rungwise.core.study import Study
+from rungwise.driver import Driver
 from rungwise.errors import IllegalEventError, ReplayMismatchError
 from rungwise.rankings import Exact
+from rungwise.searchers import Grid
 from rungwise.storage import MemoryLog
 
 VALUES = curves(12, 9)
@@ -274,6 +279,18 @@ def test_a_replayed_engine_goes_on_where_the_log_ends():
         part = MemoryLog(log.entries[:end])
         resumed = drive(replay(study, part.read_from()), VALUES, part)
         assert facts_without_times(resumed) == facts_without_times(engine)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_what_is_promoted_when_the_space_is_used_up_is_not_drawn_again(name):
+    space, log = Space.parse({"row": Choice(list(range(6)))}), MemoryLog()
+    study = Study(RECIPES[name], Limits(trials=20), space=space, searcher=Grid())
+    engine = Engine(study)
+    simulator = Simulator(Table(curves(6, 9)), workers=1, rows=list(range(6)))
+    Driver(engine, simulator, log=log).run()
+    assert engine.exhausted
+    for propose in (True, False):
+        assert replay(study, log.read_from(), propose=propose).reports == engine.reports
 
 
 def facts_without_times(engine):

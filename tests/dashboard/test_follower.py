@@ -42,6 +42,15 @@ def test_a_fold_is_what_the_whole_log_says(studies):
         assert outcomes.count("") == len(engine.open_jobs)
 
 
+def test_a_space_that_is_used_up_is_no_other_decision(tmp_path):
+    path = tmp_path / "s.db"
+    space = {"lr": rw.Choice([0.01, 0.1]), "units": rw.Choice([5, 9]), "kind": ["sgd", "adam"]}
+    assert tune(path, space=space, searcher="grid", trials=20).trials == 8
+    follower = read_all(path)
+    assert not follower.problem
+    assert follower.fold.engine.exhausted
+
+
 def test_entries_are_read_as_the_log_reads_them(studies, monkeypatch):
     monkeypatch.setattr(tail, "BATCH", 7)
     for name in ("finished.db", "failed.db"):

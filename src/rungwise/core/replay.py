@@ -61,7 +61,7 @@ def replay(
     again_asked = is_repeatable(study.searcher) if propose is None else propose
     engine.proposer = propose_again if again_asked else take_recorded
     for index, (event, decision) in enumerate(log, first):
-        recorded = decision.job.config if isinstance(decision, StartJob) else None
+        recorded = find_drawn(decision, len(engine.trials))
         try:
             again: object = engine.handle(event)
         except IllegalEventError as error:
@@ -71,6 +71,18 @@ def replay(
     # From here on configurations come from the study's own searcher.
     engine.proposer = engine.proposals
     return engine
+
+
+def find_drawn(decision: Decision, number: int) -> Config | None:
+    """The configuration that was drawn for a trial; None if there was nothing left to propose.
+
+    Args:
+        decision: what the log holds; it may promote an older trial instead.
+        number: of the trial, the next to be drawn.
+    """
+    if type(decision) is StartJob and decision.job.trial == number:
+        return decision.job.config
+    return None
 
 
 ULPS = 4

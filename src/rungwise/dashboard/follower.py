@@ -23,6 +23,7 @@ from rungwise.core.events import (
     StudyExtended,
     TrialStopped,
 )
+from rungwise.core.replay import find_drawn
 from rungwise.dashboard.jobs import JobTimeline
 from rungwise.errors import RungwiseError
 from rungwise.locking import FileLock, identify_file
@@ -231,8 +232,7 @@ class Follower:
     def _apply(self, fold: Fold, entry: Entry) -> None:
         event, decision = entry
         engine, version = fold.engine, self.version
-        if type(decision) is StartJob:
-            fold.recorded = decision.job.config
+        fold.recorded = find_drawn(decision, len(engine.trials))
         again = engine.handle(event)
         if again is not decision and again != decision:
             raise RungwiseError(
