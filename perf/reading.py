@@ -207,6 +207,8 @@ def main() -> None:
                     ("resume", RESUME, "resume", str(path), str(asked.trials + 1)),
                 ):
                     print_row(reports, state, name, measure(program, *words))
+                if asked.replay:
+                    forget(path)  # resume has stored one again
                 print_row(reports, state, "dashboard", measure_page(path))
     print(f"\nA snapshot every {EVERY:,} entries. {'; '.join(notes)}.")
 
