@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rungwise.backends import connection
+from rungwise.backends import connection, workers
 from rungwise.backends.base import Workplace, make_assignment
 from rungwise.backends.launchers import Ending
 from rungwise.backends.messages import Crashed, Reported
@@ -112,6 +112,21 @@ def test_a_worker_that_learns_that_its_machine_is_leaving_is_not_counted(backend
     assert backend.idle() == 1
     start(backend)
     assert backend.idle() == 0
+
+
+def test_a_worker_is_replaced_without_a_pause_however_many_machines_are_taken_away(
+    backend, launcher
+):
+    """Nothing is wrong with it: the next one gets another machine."""
+    said = []
+    for _ in range(len(workers.PAUSES)):
+        last = launcher.handles[0]
+        last.leaving = "its machine is being drained"
+        for _ in range(2):  # it is ended, and its end is seen
+            backend._checked = -60
+            said += backend.poll()
+        assert launcher.handles[0] is not last
+    assert [each.text for each in said] == ["worker 0: its machine is being drained"]
 
 
 def test_all_idle_workers_end_if_fewer_are_wanted_than_are_busy(backend, launcher):

@@ -337,7 +337,8 @@ class WorkerBackend:
         worker.close_output()
         self._remove(worker)  # even if an error follows, it must not be reaped again
         pause = 0.0
-        to_blame = ending.fault == "trial" and not (worker.unfit or worker.handle.leaving)
+        leaving = worker.handle.leaving
+        to_blame = ending.fault == "trial" and not (worker.unfit or leaving)
         if not worker.ready and to_blame:
             self._failed_starts += 1
             if self._failed_starts >= FAILED_STARTS * self._size:
@@ -345,12 +346,14 @@ class WorkerBackend:
                 said = f"{n} worker processes in a row ended while starting ({ending.how})"
                 raise WorkerStartError(said, worker.tail.decode(errors="replace"))
         elif not worker.accepted:
-            if not worker.ready and self._said.get(worker.number) != ending.how:
-                self._said[worker.number] = ending.how
-                self._messages.append(Notice(None, f"worker {worker.number}: {ending.how}"))
-            before = self._idle_deaths[worker.number]
-            self._idle_deaths[worker.number] += 1
-            pause = PAUSES[min(before, len(PAUSES) - 1)]
+            why = leaving or ending.how
+            if not worker.ready and self._said.get(worker.number) != why:
+                self._said[worker.number] = why
+                self._messages.append(Notice(None, f"worker {worker.number}: {why}"))
+            if not leaving:  # else nothing is wrong, and the next one gets another machine
+                before = self._idle_deaths[worker.number]
+                self._idle_deaths[worker.number] += 1
+                pause = PAUSES[min(before, len(PAUSES) - 1)]
         self._due[worker.number] = self._now + pause
         self._launch_due()
 
