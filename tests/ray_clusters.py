@@ -1,16 +1,19 @@
 """A Ray cluster of several nodes on this machine, for tests."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from typing import ClassVar
+from unittest import mock
 
 from rungwise.backends import ray_launcher
 
 SHORT_HEALTH_CHECKS = {
     "health_check_initial_delay_ms": 1000,
-    "health_check_period_ms": 500,
-    "health_check_timeout_ms": 1000,
-    "health_check_failure_threshold": 3,
+    "health_check_period_ms": 250,
+    "health_check_timeout_ms": 500,
+    "health_check_failure_threshold": 4,
 }
 HEAD = {
     "num_cpus": 0,
@@ -36,8 +39,43 @@ def running_cluster(*nodes):
         cluster.shutdown()
 
 
+_numbers = count()
+
+
 def add_node(cluster, **options):
-    return cluster.add_node(**{**NODE, **options})
+    # Ray names sockets by looking which names are free: of two nodes at once, both would have one.
+    number = next(_numbers)
+    folder = cluster.head_node.get_sockets_dir_path()
+    sockets = {f"{name}_socket_name": f"{folder}/{name}-{number}" for name in SOCKETS}
+    return cluster.add_node(**{**NODE, **sockets, **options})
+
+
+SOCKETS = ("raylet", "plasma_store")
+
+
+@contextmanager
+def extra_nodes(cluster):
+    """Gives a function that adds nodes, in the background; they are removed in the end.
+
+    A node takes a second to start, nearly all of which is waiting.
+    """
+    import ray  # noqa: PLC0415
+
+    adding = []
+    # Ray sets a handler for SIGTERM with every node, which only the main thread can do.
+    quiet = mock.patch.object(ray._private.utils, "set_sigterm_handler")
+    with quiet, ThreadPoolExecutor() as pool:
+
+        def add(add_one=add_node, *arguments, **options):
+            adding.append(pool.submit(add_one, cluster, *arguments, **options))
+            return adding[-1]
+
+        try:
+            yield add
+        finally:
+            for node in [each.result() for each in adding]:
+                if node in cluster.worker_nodes:
+                    cluster.remove_node(node, allow_graceful=False)
 
 
 class KeptActors(ray_launcher.Actors):

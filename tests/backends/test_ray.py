@@ -15,7 +15,7 @@ import pytest
 from command_line import started
 from extras import needs
 from faults.ray_campaign import NONE, Campaign
-from ray_clusters import KeptActors, add_node, add_odd_node, running_cluster
+from ray_clusters import KeptActors, add_node, add_odd_node, extra_nodes, running_cluster
 from tuning import test_tune as shared
 
 import rungwise as rw
@@ -37,12 +37,20 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def cluster():
-    with running_cluster({"resources": {"slot": 8}}) as started:
+    with running_cluster({"resources": {"slot": 8, "pair": 1}}) as started:
         ray.init(address=started.address, log_to_driver=False, logging_level="ERROR")
         started.wait_for_nodes()
         yield started
         KeptActors.kept.clear()
         ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def spare(cluster):
+    """One more node, with what the others do not have."""
+    node = add_node(cluster, num_gpus=4, resources={"pair": 1, "late": 1})
+    yield node
+    cluster.remove_node(node, allow_graceful=False)
 
 
 @pytest.fixture(autouse=True)
@@ -137,9 +145,9 @@ def test_callbacks_are_told_of_trials_on_ray(tmp_path):
 # -- what is refused before anything is trained --------------------------------------------------
 
 
-def test_gpus_that_no_node_has_are_refused(tmp_path):
-    with pytest.raises(InvalidArgumentError, match="no node of the cluster has any GPU"):
-        tune(train, tmp_path / "s.db", backend=rw.Ray(2, gpus_per_worker=1))
+def test_what_no_node_has_is_refused(tmp_path):
+    with pytest.raises(InvalidArgumentError, match="no node of the cluster has any tpu"):
+        tune(train, tmp_path / "s.db", backend=rw.Ray(2, resources={"tpu": 1}))
     assert not (tmp_path / "s.db").exists()
 
 
@@ -228,7 +236,8 @@ def test_the_token_is_in_no_command_line_and_a_large_function_arrives(tmp_path, 
     assert (event.value, dict(event.metrics)) == (0, {"size": 3_000_000, "typed": 0})
 
 
-def test_each_worker_has_gpus_of_its_own(tmp_path, cluster):
+@pytest.mark.usefixtures("spare")
+def test_each_worker_has_gpus_of_its_own(tmp_path):
     """As many as were asked for, of those that Ray says a node has."""
 
     def train(config, run):
@@ -238,51 +247,73 @@ def test_each_worker_has_gpus_of_its_own(tmp_path, cluster):
             time.sleep(0.05)  # until the other worker trains, too
         run.report(1, loss=int("".join(os.environ["CUDA_VISIBLE_DEVICES"].split(","))))
 
-    node, seen = add_node(cluster, num_gpus=4), []
-    try:
-        more = {"trials": 2, "max_resource": 1, "on_report": seen.append}
-        tune(train, tmp_path / "s.db", backend=rw.Ray(2, gpus_per_worker=2), **more)
-        with pytest.raises(InvalidArgumentError, match=r"the most that a node .* has is 4"):
-            tune(train, tmp_path / "t.db", backend=rw.Ray(2, gpus_per_worker=8))
-    finally:
-        cluster.remove_node(node, allow_graceful=False)
+    seen = []
+    more = {"trials": 2, "max_resource": 1, "on_report": seen.append}
+    tune(train, tmp_path / "s.db", backend=rw.Ray(2, gpus_per_worker=2), **more)
+    with pytest.raises(InvalidArgumentError, match=r"the most that a node .* has is 4"):
+        tune(train, tmp_path / "t.db", backend=rw.Ray(2, gpus_per_worker=8))
     assert {event.value for event in seen} == {1, 23}  # 0 and 1, 2 and 3
 
 
 # -- nodes that come and go ----------------------------------------------------------------------
 
 
+def hold(folder):
+    """A training function that waits before the third trial until a file is there."""
+
+    def train(config, run):
+        deadline = time.monotonic() + 120
+        while run.trial > 2 and not (folder / "told").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for epoch in run.resources():
+            time.sleep(0.1)
+            with run.checkpoint(epoch) as place:
+                (place / "epoch").write_text(str(epoch))
+            run.report(epoch, loss=config["x"] / epoch, odd=float("ODD_NODE" in os.environ))
+
+    return train
+
+
+@pytest.mark.usefixtures("spare")
 def test_workers_without_a_place_are_reported_and_the_others_train(tmp_path):
-    notes = Notes()
-    slow = {"seconds": [0.2]}
-    backend = on_slots(10, start_timeout=0.2)
-    tune(train, tmp_path / "s.db", backend=backend, show=notes, space=slow, trials=16)
-    (late,) = [text for text in notes.notices if "not ready after" in text and "slot" in text][-1:]
-    assert "it waits for 1 CPU and 1 slot (" in late
-    assert max(len(busy_views) for busy_views in notes.views) == 10
+    notes = Notes(lambda snapshot: any(map(is_late, notes.notices)) and told.touch())
+    told = tmp_path / "told"
+
+    def is_late(text):
+        return "not ready after" in text and "it waits for 1 CPU and 1 late (" in text
+
+    backend = rw.Ray(3, resources={"late": 1}, start_timeout=0.2)
+    tune(hold(tmp_path), tmp_path / "s.db", backend=backend, show=notes, max_resource=1)
+    assert told.exists(), notes.notices
+    assert max(len(views) for views in notes.views) == 3
+    assert max(sum(view.ready for view in views) for views in notes.views) == 1
 
 
 def test_a_node_that_dies_costs_no_retry_and_a_new_one_is_used(tmp_path, cluster):
     """With "auto": as many workers as the nodes can hold, whatever they are at that time."""
-    extra = [add_node(cluster, resources={"spot": 2})]
 
     def kill(snapshot):
-        cluster.remove_node(extra.pop(), allow_graceful=False)
-        extra.append(add_node(cluster, resources={"spot": 3}))
+        cluster.remove_node(first.result(), allow_graceful=False)
+        add(resources={"spot": 3})
 
-    notes = Notes(once(lambda snapshot: len(busy(snapshot)) == 2, kill))
-    backend = rw.Ray("auto", resources={"spot": 1})
-    arguments = {"backend": backend, "show": notes, "space": {"seconds": [0.3]}, "trials": 12}
-    result = tune(train, tmp_path / "s.db", **arguments)
-    try:
-        assert result.ended
-        assert result.failures == ()
-        assert {trial.resource for trial in result.engine.trials} <= {1, 3, 9}
-        assert any("costs no retry" in text for text in notes.notices)
+    def tell(snapshot):
         # Ray may count the places of the dead node for a moment more, on a busy machine.
-        assert 3 in map(len, notes.views)
-    finally:
-        cluster.remove_node(extra.pop(), allow_graceful=False)
+        if len(snapshot.workers) == 3 and len(busy(snapshot)) == 3:
+            told.touch()
+
+    told = tmp_path / "told"
+    kill_once = once(lambda snapshot: len(busy(snapshot)) == 2, kill)
+    notes = Notes(lambda snapshot: (kill_once(snapshot), tell(snapshot)))
+    with extra_nodes(cluster) as add:
+        first = add(resources={"spot": 2})
+        first.result()
+        more = {"backend": rw.Ray("auto", resources={"spot": 1}), "show": notes, "trials": 8}
+        result = tune(hold(tmp_path), tmp_path / "s.db", **more)
+    assert result.ended
+    assert result.failures == ()
+    assert {trial.resource for trial in result.engine.trials} <= {1, 3, 9}
+    assert any("costs no retry" in text for text in notes.notices)
+    assert told.exists()
 
 
 ODD = {
@@ -291,21 +322,13 @@ ODD = {
 }
 
 
+@pytest.mark.usefixtures("spare")
 def test_nodes_that_join_later_are_checked_before_anything_is_trained_there(tmp_path, cluster):
     """Those that fail are named; the others go on."""
-    added = [add_node(cluster, resources={"late": 1})]
 
     def join(snapshot):
-        added.extend(
-            add_odd_node(cluster, tmp_path / oddity, oddity, resources={"late": 1})
-            for oddity in ODD
-        )
-
-    def train(config, run):
-        deadline = time.monotonic() + 120
-        while run.trial > 2 and not told.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        run.report(1, loss=config["x"], odd=float("ODD_NODE" in os.environ))
+        for oddity in ODD:
+            add(add_odd_node, tmp_path / oddity, oddity, resources={"late": 1})
 
     told = tmp_path / "told"
     notes = Notes(once(lambda snapshot: snapshot.view.reports > 1, join))
@@ -318,39 +341,47 @@ def test_nodes_that_join_later_are_checked_before_anything_is_trained_there(tmp_
             told.touch()
 
     notes.notice = notice
-    try:
+    with extra_nodes(cluster) as add:
         more = {"trials": 5, "max_resource": 1, "on_report": seen.append, "show": notes}
-        tune(train, tmp_path / "s.db", backend=rw.Ray(3, resources={"late": 1}), **more)
-    finally:
-        for node in added:
-            cluster.remove_node(node, allow_graceful=False)
+        backend = rw.Ray(3, resources={"late": 1})
+        tune(hold(tmp_path), tmp_path / "s.db", backend=backend, **more)
     assert told.exists(), notes.notices
     assert [event.metrics["odd"] for event in seen] == [0] * 5
 
 
 def test_a_job_on_a_node_that_is_drained_leaves_at_its_next_report(tmp_path, monkeypatch):
-    drained = []
-    monkeypatch.setattr(ray_cluster.Cluster, "draining", lambda self: frozenset(drained))
+    began, asked = tmp_path / "began", tmp_path / "asked"
 
-    def drain(snapshot):
-        drained.extend(node["NodeID"] for node in ray.nodes())
+    def draining(cluster):
+        """All nodes, once and while a job is under way: Ray itself would place nothing there."""
+        if not began.exists() or asked.exists():
+            return frozenset()
+        asked.touch()
+        return frozenset(node["NodeID"] for node in ray.nodes())
 
-    def heal(snapshot):
-        if any("is being drained" in text for text in notes.notices):
-            drained.clear()
+    def train(config, run):
+        for epoch in run.resources():
+            if epoch == 2:
+                began.touch()
+                deadline = time.monotonic() + 60
+                while not asked.exists() and time.monotonic() < deadline:
+                    time.sleep(0.05)
+            with run.checkpoint(epoch) as folder:
+                (folder / "epoch").write_text(str(epoch))
+            run.report(epoch, loss=config["x"] / epoch)
 
-    first = once(lambda snapshot: snapshot.view.reports > 1, drain)
-    notes = Notes(lambda snapshot: (first(snapshot), heal(snapshot)))
-    slow = {"seconds": [0.3]}
-    more = {"scheduler": rw.FixedResource(6), "max_resource": None, "trials": 2, "space": slow}
+    monkeypatch.setattr(ray_cluster.Cluster, "draining", draining)
+    notes = Notes()
+    more = {"scheduler": rw.FixedResource(4), "max_resource": None, "trials": 2}
     result = tune(train, tmp_path / "s.db", backend=on_slots(1), show=notes, **more)
     assert result.ended
     assert result.failures == ()
+    assert any("is being drained" in text for text in notes.notices)
     with StudyFile(tmp_path / "s.db", mode="read") as file:
         events = [event for event, _ in file.read_from()]
     assert [type(event) for event in events].count(JobLost) == 1
-    reports = [(e.job, e.resource) for e in events if isinstance(e, Reported)]
-    assert len(reports) == len(set(reports))  # nothing was trained twice
+    reports = [e.resource for e in events if isinstance(e, Reported)]
+    assert sorted(reports) == [1, 1, 2, 2, 3, 3, 4, 4]  # nothing was trained twice
 
 
 def test_the_autoscaler_is_asked_and_released(tmp_path, monkeypatch):
@@ -422,11 +453,11 @@ import sys, ray, time, rungwise as rw
 def train(config, run):
     print("words of a trial")
     for epoch in run.resources():
-        time.sleep(0.1)
+        time.sleep(0.05)
         with run.checkpoint(epoch) as folder:
             (folder / "m").write_text(str(epoch))
         run.report(epoch, loss=config["x"] / epoch)
-rw.tune(train, {"x": rw.Float(0, 1)}, metric="loss", goal="min", max_resource=9, trials=12,
+rw.tune(train, {"x": rw.Float(0, 1)}, metric="loss", goal="min", max_resource=9, trials=8,
     study=sys.argv[1], backend=rw.Ray(2, resources={"slot": 1}, address=sys.argv[2]), show="lines")
 """
 
@@ -468,7 +499,7 @@ def entries_of(study):
 
 def test_a_short_campaign_of_kills(tmp_path, cluster):
     """The long one is a script, see its docstring."""
-    campaign = Campaign(cluster, tmp_path, trials=150)
+    campaign = Campaign(cluster, tmp_path, trials=80)
     campaign.add_node()
     try:
         found = campaign.run(2, kinds=("freeze_node", "kill_tuner"))
@@ -500,14 +531,10 @@ def train_on_two_nodes(config, run):
     run.report(1, loss=config["x"])
 
 
-def test_a_worker_may_take_several_nodes(tmp_path, cluster):
-    added = [add_node(cluster, resources={"pair": 1}) for _ in range(2)]
-    try:
-        backend = rw.Ray(1, resources={"pair": 1}, nodes_per_worker=2)
-        more = {"scheduler": rw.FixedResource(1), "max_resource": None, "trials": 1}
-        assert tune(train_on_two_nodes, tmp_path / "s.db", backend=backend, **more).ended
-        with pytest.raises(InvalidArgumentError, match="only 2 of the"):
-            tune(train, backend=replace(backend, nodes_per_worker=3))
-    finally:
-        for node in added:
-            cluster.remove_node(node, allow_graceful=False)
+@pytest.mark.usefixtures("spare")
+def test_a_worker_may_take_several_nodes(tmp_path):
+    backend = rw.Ray(1, resources={"pair": 1}, nodes_per_worker=2)
+    more = {"scheduler": rw.FixedResource(1), "max_resource": None, "trials": 1}
+    assert tune(train_on_two_nodes, tmp_path / "s.db", backend=backend, **more).ended
+    with pytest.raises(InvalidArgumentError, match="only 2 of the"):
+        tune(train, backend=replace(backend, nodes_per_worker=3))

@@ -188,20 +188,28 @@ class Campaign:
         return True
 
     def freeze_node(self):
-        """Its raylet and actors stop for longer than health checks allow; its workers go on."""
+        """Its raylet and actors stop until Ray says that it is dead; its workers go on."""
         node = self.random.choice(self.nodes)
         below = children(raylet_of(node))
         stopped = [raylet_of(node), *(pid for pid, line in below.items() if "ray::" in line)]
         for pid in stopped:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
-        time.sleep(6)
+        deadline = time.monotonic() + PATIENCE
+        while self._is_alive(node):
+            assert time.monotonic() < deadline, "Ray does not notice that a node is frozen"
+            time.sleep(0.1)
+        time.sleep(1)  # so long it is dead, and not there again
         for pid in stopped:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
         time.sleep(0.5)
         self._replace(node)
         return True
+
+    def _is_alive(self, node):
+        table = self.cluster.global_state.node_table()
+        return any(each["NodeID"] == node.node_id and each["Alive"] for each in table)
 
     def kill_tuner(self):
         self.tuner.kill()
