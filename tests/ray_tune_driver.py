@@ -3,9 +3,12 @@
 python tests/ray_tune_driver.py KIND FOLDER REPORTS: the process kills itself after that many.
 """
 
+import json
 import os
 import signal
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import ray
@@ -20,15 +23,30 @@ SPACE = {"x": tune.uniform(0, 1)}
 
 
 class Killer(tune.Callback):
-    """Ends this process after so many reports."""
+    """Ends this process after so many reports, when Ray's stored state has this word in it.
 
-    def __init__(self, reports):
-        self.left = reports
+    It is not ended while Ray copies its state: a copy that was cut off is an empty file, with which
+    Ray begins from the start.
+    """
+
+    def __init__(self, reports, folder, word):
+        self.left, self.folder, self.word = reports, folder, word
 
     def on_trial_result(self, iteration, trials, trial, result, **info):
         self.left -= 1
-        if not self.left:
+        if self.left <= 0 and self.is_stored():
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def is_stored(self):
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            with suppress(OSError, ValueError):
+                file = max(self.folder.glob("experiment_state-*.json"))
+                text = file.read_text()
+                if json.loads(text) and time.time() - file.stat().st_mtime > 1:
+                    return self.word in text
+            time.sleep(0.05)
+        return False
 
 
 def start_ray():
@@ -60,9 +78,10 @@ def make_tuner(kind, folder, reports):
     else:
         scheduler = ASHAScheduler(time_attr="epoch", max_t=27, grace_period=1, reduction_factor=3)
         config |= {"scheduler": scheduler, "num_samples": TRIALS, "max_concurrent_trials": 2}
-    run = tune.RunConfig(
-        name=kind, storage_path=str(folder), verbose=0, callbacks=[Killer(reports)]
-    )
+    # What Ray forgets are the results of trials that had ended.
+    word = "TERMINATED" if kind == "asha" else ""
+    killer = Killer(reports, Path(folder, kind), word)
+    run = tune.RunConfig(name=kind, storage_path=str(folder), verbose=0, callbacks=[killer])
     parameters = None if kind == "rungwise" else SPACE
     return tune.Tuner(
         make_trainable(folder),

@@ -93,7 +93,7 @@ def kill_and_restore(kind, folder, reports):
 
 
 def test_a_run_that_was_killed_is_restored_with_its_rungs_and_that_of_ray_is_not(tmp_path):
-    """Side by side: 12 trials, killed after 14 reports, restored by Tuner.restore."""
+    """Side by side: 12 trials, killed after 14 reports or more, restored by Tuner.restore."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     ours.mkdir()
     theirs.mkdir()
