@@ -40,6 +40,11 @@ def run_process(arguments, *, folder=None, given=None, **environ):
     )
 
 
+def unmeasured():
+    """The environment of a process of which `make coverage` measures nothing, and loads nothing."""
+    return {name: text for name, text in os.environ.items() if not name.startswith("COVERAGE_")}
+
+
 @contextlib.contextmanager
 def started(command, **options):
     """A process, as ``subprocess.Popen`` starts it; it does not outlive the block."""

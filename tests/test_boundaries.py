@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import unmeasured
 
 import rungwise
 
@@ -163,9 +164,9 @@ def test_no_file_imports_what_is_heavy_at_its_top():
 def test_a_worker_starts_light():
     """What a worker process loads before its training function; every study waits for that."""
     code = "import sys, rungwise.backends.worker; print([*sys.modules])"
-    out = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=unmeasured())
+    out = done.stdout
     for heavy in ("numpy", "sqlite3", "cloudpickle", "subprocess"):
         assert f"'{heavy}'" not in out
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import run_here
+from command_line import run_here, unmeasured
 
 import rungwise as rw
 from rungwise.cli.commands import load_command
@@ -24,6 +24,7 @@ def run(*arguments, code=""):
         capture_output=True,
         text=True,
         check=False,
+        env=unmeasured(),
     )
 
 
