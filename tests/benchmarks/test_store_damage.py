@@ -141,7 +141,7 @@ def test_bombs_are_refused_before_they_unfold(tiny, method):
     tracemalloc.stop()
     assert peak < 2**27
     forge(tiny, bytes(bomb).replace((2**28).to_bytes(4, "little"), (2**31).to_bytes(4, "little")))
-    refused(tiny, "promises 2,147,483,648 bytes")
+    refused(tiny, "declares 2,147,483,648 bytes")
 
 
 def test_two_arrays_of_one_name_are_refused(tiny):
