@@ -16,8 +16,8 @@ demo: $(VENV)/.demo
 # Where compiled files are switched off, every process that a test starts would compile again.
 test coverage quick: export PYTHONDONTWRITEBYTECODE =
 
-# Four processes for two cores: many tests wait for processes, browsers and clusters.
-TESTS := -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+# Five processes for two cores: many tests wait for processes, browsers and clusters.
+TESTS := -m pytest -n 5 --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/.dev
 	$(BIN)/python $(TESTS)
