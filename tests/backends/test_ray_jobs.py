@@ -24,6 +24,14 @@ pytestmark = [pytest.mark.integrations, pytest.mark.no_cover]
 ROOT = Path(__file__).parents[2]
 
 
+def find_port():
+    """A free port that the system gives to no other part of Ray in the meantime."""
+    for port in range(20_000 + os.getpid() % 5_000, 30_000):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError
+
+
 @pytest.fixture
 def address(monkeypatch):
     """A cluster of one node with a dashboard, that `ray start --head` has started."""
@@ -32,8 +40,7 @@ def address(monkeypatch):
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     monkeypatch.setenv("PATH", programs)  # what a job calls python
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
+    port = find_port()
     folder = tempfile.mkdtemp(prefix="ray-jobs-", dir="/tmp")  # for sockets, whose names are short
     options = [f"--temp-dir={folder}", f"--dashboard-port={port}", "--port=0", "--num-cpus=2"]
     command = ["ray", "start", "--head", "--block", *options, f"--object-store-memory={80 << 20}"]
