@@ -38,6 +38,8 @@ def address(monkeypatch):
     needs("ray", "ray")
     needs("aiohttp-cors")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    # Else it depends on whether a local Ray has left a token in the home of who runs the tests.
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     monkeypatch.setenv("PATH", programs)  # what a job calls python
     port = find_port()
