@@ -46,6 +46,38 @@ def begun(path, **options):
     return file
 
 
+class Interrupted:
+    """A database whose commits are interrupted when they are done."""
+
+    def __init__(self, database):
+        self._database = database
+
+    def __getattr__(self, name):
+        return getattr(self._database, name)
+
+    def execute(self, text, *values):
+        found = self._database.execute(text, *values)
+        if text == "COMMIT":
+            raise KeyboardInterrupt
+        return found
+
+
+@pytest.mark.parametrize("entries", [0, 1])
+def test_an_interrupt_after_a_commit_leaves_a_file_that_opens(path, entries):
+    file = begun(path)
+    database = file.log._database
+    file.note_notice(1.0, "a worker is late")
+    file.log._database = Interrupted(database)
+    with pytest.raises(KeyboardInterrupt):
+        file.extend([ENTRY] * entries)
+    file.log._database = database
+    file.close()
+    with StudyFile(path, mode="read") as read:
+        assert read.notices() == [(1.0, "a worker is late")]
+        assert len(list(read.read_from())) == entries
+    StudyFile(path).close()  # to go on with it
+
+
 def test_what_it_says_about_its_study_comes_back(path):
     begun(path).close()
     with StudyFile(path, mode="read") as file:

@@ -59,8 +59,9 @@ def mark_closed(database: sqlite3.Connection, state: State) -> None:
     """Say that it is complete, and how it ends; nothing is said where it ends otherwise."""
     database.execute("BEGIN IMMEDIATE")
     try:
+        # An interrupt may come when something is committed and before it is counted.
         count = database.execute("SELECT ifnull(max(number), -1) + 1 FROM entries").fetchone()[0]
-        if count == state.entries:
+        if (count, count_notes(database)) == (state.entries, state.notes):
             database.execute("DELETE FROM closing")
             database.execute("INSERT INTO closing VALUES (?, ?, ?)", state)
         database.execute("COMMIT")
