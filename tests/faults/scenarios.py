@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import rungwise as rw
@@ -145,7 +146,10 @@ class Scene:
             lines = (self.folder / "side").read_text().splitlines()
         except FileNotFoundError:
             return []
-        facts = [json.loads(line) for line in lines]
+        facts = []
+        for line in lines:
+            with suppress(ValueError):  # the last one is being written
+                facts.append(json.loads(line))
         return [fact for fact in facts if not kinds or fact["kind"] in kinds]
 
     def size(self):
