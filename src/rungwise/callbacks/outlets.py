@@ -74,7 +74,7 @@ class Outlet:
             name: of the method.
             fact: its argument, or a ``partial`` that makes it.
         """
-        self._pass_on(name, fact() if type(fact) is partial else fact)
+        self._pass_on(name, fact)
 
     def wait_until_begun(self) -> None:
         """Return when :meth:`Callback.begin` has returned."""
@@ -87,6 +87,8 @@ class Outlet:
         """
 
     def _pass_on(self, name: str, fact: Any) -> None:
+        if type(fact) is partial:
+            fact = fact()
         if isinstance(fact, StudyBegan):
             self._began = fact
             self._call(name, fact)
@@ -221,8 +223,7 @@ class QueuedOutlet(Outlet):
     def _drain(self) -> None:
         begun = time.monotonic()
         while self._queue:
-            name, fact = self._queue.popleft()
-            self._pass_on(name, fact() if type(fact) is partial else fact)
+            self._pass_on(*self._queue.popleft())
             self._ready.set()
             self._left_at = time.monotonic()
             if self._left_at - begun > SLICE and not self._closing.is_set():
