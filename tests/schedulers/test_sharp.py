@@ -36,8 +36,7 @@ def levels_reached(losses, ladder, rounds, first_cut):
 
 def find_rounds(trials):
     """How many were drawn when each round was over."""
-    drawn = math.ceil(trials / 2)
-    return [drawn] if drawn == trials else [drawn, trials]
+    return [drawn for drawn in (32, 64, 128) if drawn < trials] + [trials]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -64,7 +63,13 @@ def test_most_of_the_training_is_in_the_first_rung():
     assert [rung.entered for rung in found.rungs() if rung.entered] == [256, 16, 5, 1]
     assert found.resource_spent == 256 + 16 * 2 + 5 * 6 + 18
     assert "the best 1 in 16 of the first rung and 1 in 3 of every other full rung" in found.why
-    assert "in 2 rounds, and the last rung was 27" in found.why
+    assert "in 4 rounds, and the last rung was 27" in found.why
+
+
+def test_a_longer_study_begins_like_a_shorter_one():
+    table = rw.power_laws(128, 27, seed=1)
+    few, many = (rw.simulate(table, "sharp", trials=range(n), workers=1) for n in (64, 128))
+    assert many.jobs[: len(few.jobs)] == few.jobs
 
 
 def test_the_second_half_is_drawn_when_it_is_known_what_became_of_the_first():
@@ -87,9 +92,9 @@ def test_without_a_number_of_trials_each_round_is_as_large_as_all_before():
     scheduler = rw.SharpHalving(max_resource=3)
     result = rw.tune(train, SPACE, scheduler=scheduler, resource_budget=200, **GIVEN)
     trials = result.engine.trials
-    first = [trial for trial in trials[:64] if trial.resource == 3]
+    first = [trial for trial in trials[:32] if trial.resource == 3]
     assert len(trials) > 128
-    assert len(first) >= 4  # 1 in 16 of the first 64, before a second round of 64
+    assert len(first) >= 3  # η of the first 32, before a second round of 32
 
 
 def test_further_trials_are_another_round_and_a_higher_maximum_is_used(tmp_path):
@@ -98,7 +103,7 @@ def test_further_trials_are_another_round_and_a_higher_maximum_is_used(tmp_path)
     assert rw.tune(train, SPACE, scheduler=scheduler, trials=8, study=study, **GIVEN).trials == 8
     result = rw.resume(study, train, trials=24, max_resource=9, show="quiet", trust=True)
     assert [rung.entered for rung in result.rungs()] == [24, 12, 4]
-    assert "in 4 rounds" in result.why  # of 4, 8, 16 and 24
+    assert "in 2 rounds" in result.why  # of 8 and 24
 
 
 def test_bad_arguments_are_refused():

@@ -20,8 +20,8 @@ from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.presets import OnLadder
 from rungwise.validation import set_frozen, whole
 
-ROUND = 64
-"""How many trials are in the first round of a study without a number of trials."""
+ROUND = 32
+"""How many trials are in the first round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class SharpHalving(OnLadder):
     """Successive halving that promotes few of the first rung, in rounds of growing size.
 
     The best one in ``first_cut`` of the first rung are promoted, and at least η of them; of every
-    other rung the best ⌊n/η⌋. The first round has half of the study's trials. When it is over, the
-    others are drawn, and all rungs are gone through again, so that a searcher that learns has seen
-    what became of the first half. Without a number of trials a round is as large as all before it.
+    other rung the best ⌊n/η⌋. The first round has 32 trials. When it is over, as many more are
+    drawn as there are, and all rungs are gone through again, so that a searcher that learns has
+    seen what became of the first half. The rounds end at 32, 64, 128, … trials.
 
     For studies in which the first rung is a guide to the end, with a searcher that learns. Where
     early rankings mislead, it ends worse than other schedulers: take :class:`AdaptiveHalving`.
@@ -63,8 +63,20 @@ class SharpHalving(OnLadder):
         return Rounds(self.ending_ladder(), first_cut=self.first_cut, trials=trials)
 
 
+def end_round(drawn: int) -> int:
+    """How many trials are drawn when the round is full that these are not enough for."""
+    end = ROUND
+    while end <= drawn:
+        end *= 2
+    return end
+
+
 class Rounds(Halving):
     """Successive halving, gone through again with twice as many trials whenever it is over.
+
+    How many are drawn before a rung is cut does not depend on the number of trials that was asked
+    for, so a study that is extended goes on as one that was longer from the start, but for a last
+    round that was not full.
 
     Args:
         ladder: where the rungs are.
@@ -73,7 +85,7 @@ class Rounds(Halving):
     """
 
     def __init__(self, ladder: Ladder, *, first_cut: int, trials: int | None) -> None:
-        size = ROUND if trials is None else -(-trials // 2)  # rounded up
+        size = ROUND if trials is None else min(ROUND, trials)
         super().__init__(ladder, size=size, first=FloorCut(first_cut, at_least=ladder.eta))
         self._first_cut = first_cut
         self._trials_asked = trials
@@ -82,7 +94,7 @@ class Rounds(Halving):
     def next_move(self, *, may_draw: bool) -> Move | None:
         move = super().next_move(may_draw=may_draw)
         if move is None and may_draw and self.is_over:
-            size = 2 * self._size
+            size = end_round(self._size)
             if self._trials_asked is not None:
                 size = min(size, self._trials_asked)
             if size > self._size:
