@@ -2,18 +2,23 @@
 
     python perf/few_trials.py --out runs.jsonl [--data FOLDER] [--seeds 20] [--searchers tpe,gp]
 
-Every study is simulated with 4 workers. Its winner is the best at the highest rung that it reached;
-its regret is (winner − best) / (median − best) of the final values of the whole table, at most 3.
-The line to beat is ASHA with 256 random configurations: "×" is how many times less training a study
-took, and the number after it by how much its regret is larger, paired over tables and seeds, ± the
-standard error.
+Every study is simulated with 4 workers. Its winner is the best at the highest rung that it reached.
+Its regret is (winner − best) / (median − best) of the whole table after full training, at most 3:
+in test accuracy, as `rungwise reproduce` reports it, or with ``--of validation`` in the last value
+of the metric that the study saw. A configuration that diverged counts as the worst. The line to
+beat is ASHA with 256 random configurations: "×" is how many times less training a study took, and
+the number after it by how much its regret is larger, paired over tables and seeds, ± the standard
+error.
 
 ``--schedulers asha+stall32`` lets a study end by itself, as ``tune(stall=32)`` does.
 
 The four recorded tables are always used. FOLDER may hold LCBench, as
 ``lcbench/lcbench_val_cross_entropy_curves.npz`` (``val_cross_entropy`` [35, 2000, 52], column e =
-after epoch e; ``configs``, ``config_names``). Runs are appended to the file and not repeated, so
-that the command can be stopped and called again with more seeds.
+after epoch e; ``configs``, ``config_names``) and ``lcbench/lcbench_final.npz``
+(``final_test_accuracy`` [35, 2000]). ``--curves`` names a folder of ``.npz`` files in the form that
+`rungwise benchmark convert` reads; those whose hyperparameters are numbers are used, each in the
+range that its rows span. Runs are appended to the file and not repeated, so that the command can be
+stopped and called again with more seeds.
 """
 
 from __future__ import annotations
@@ -30,11 +35,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 import rungwise as rw
 from rungwise import benchmarks
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import History
+from rungwise.lab.frontier.scores import find_groups
+from rungwise.lab.reproduction.outcomes import Finals
+from rungwise.lab.sources import curve_files
 from rungwise.searchers import GP, KDE, TPE, OptunaSearcher, RandomSearcher, Searcher, Sobol
 from rungwise.searchers.observations import standings
 from rungwise.space import Space
@@ -42,8 +51,11 @@ from rungwise.space import Space
 RECORDED = ("fashion-nas", "fashion-hpo", "mlp-hpo", "text-hpo")
 LCBENCH = "lcbench"
 CURVES = "lcbench/lcbench_val_cross_entropy_curves.npz"
+FINAL = "lcbench/lcbench_final.npz"
 EPOCHS = 50
 WORST = 3.0
+WIDE = 100
+"""A hyperparameter whose values span this factor is taken on a logarithmic scale."""
 STALL = "+stall"
 """``asha+stall32``: ASHA that draws no more once 32 trials in a row have brought nothing."""
 BASE = ("asha", "random", 256)
@@ -87,12 +99,15 @@ SEARCHERS: dict[str, Any] = {
 
 Key = tuple[str, int, str, str, int, int]
 """(group, data set, scheduler, searcher, trials, seed)"""
-Run = tuple[float, int]
-"""(regret, resource spent)"""
+Run = tuple[float, int, float]
+"""(regret of the test value, resource spent, regret of the last value that was seen)"""
+Losses = NDArray[np.float64]
+Folders = tuple[str, str]
+"""(that of LCBench, that of curves), empty for none"""
 
 
-def load_lcbench(folder: str) -> Iterator[rw.Table]:
-    """The data sets of LCBench, with their search space."""
+def load_lcbench(folder: str) -> Iterator[tuple[rw.Table, Losses]]:
+    """The data sets of LCBench, with their search space, and test losses."""
     space = {
         "batch_size": rw.Int(16, 512, log=True),
         "learning_rate": rw.Float(1e-4, 0.1, log=True),
@@ -113,25 +128,68 @@ def load_lcbench(folder: str) -> Iterator[rw.Table]:
         }
         for row in rows
     ]
-    for values in curves:
-        yield rw.Table(values, configs=configs, space=space)
+    with np.load(Path(folder) / FINAL) as file:
+        accuracies = file["final_test_accuracy"].astype(np.float64)
+    for values, accuracy in zip(curves, accuracies, strict=True):
+        yield rw.Table(values, configs=configs, space=space), -accuracy
+
+
+def find_curves(folder: str) -> dict[str, list[Path]]:
+    """The files of a folder whose hyperparameters are numbers, by group."""
+    paths = {path.stem: path for path in sorted(Path(folder).glob("*.npz"))} if folder else {}
+    usable = [name for name, path in paths.items() if has_numbers(path)]
+    return {group: [paths[one] for one in names] for group, names in find_groups(usable).items()}
+
+
+def has_numbers(path: Path) -> bool:
+    """Whether the hyperparameters in a file are numbers."""
+    with np.load(path) as file:
+        return "hp" in file and file["hp"].dtype.kind in "iuf"
+
+
+def load_curves(path: Path) -> tuple[rw.Table, Losses]:
+    """The table of a file in the space that its rows span, with test losses."""
+    made = curve_files.read(path)
+    configs: list[dict[str, float]] = [dict(config) for config in made.configs or ()]
+    space: dict[str, rw.Float] = {}
+    for name in configs[0]:
+        values = [config[name] for config in configs]
+        low, high = min(values), max(values)
+        space[name] = rw.Float(low, high, log=low > 0 and high / low > WIDE)
+    benchmark = benchmarks.Benchmark.from_arrays(
+        made.card, values=made.values, seconds=made.seconds, final=made.final
+    )
+    final = Finals(benchmark, 0)
+    table = rw.Table(benchmark.values(), goal=benchmark.goal, configs=configs, space=space)
+    return table, final.sign * final.values
 
 
 @lru_cache(maxsize=1)
-def load_group(group: str, folder: str) -> list[rw.Table]:
-    """The tables of a group: trainings with other seeds, or data sets."""
+def load_group(group: str, folders: Folders) -> list[tuple[rw.Table, Losses]]:
+    """The tables of a group, with test losses: trainings with other seeds, or data sets."""
     if group == LCBENCH:
-        return list(load_lcbench(folder))
+        return list(load_lcbench(folders[0]))
+    if group not in RECORDED:
+        return [load_curves(path) for path in find_curves(folders[1])[group]]
     benchmark = benchmarks.load(group)
-    return [benchmark.table(seed) for seed in range(benchmark.seeds)]
+    finals = [Finals(benchmark, seed) for seed in range(benchmark.seeds)]
+    return [(benchmark.table(seed), one.sign * one.values) for seed, one in enumerate(finals)]
 
 
-def simulate(key: Key, folder: str) -> tuple[Key, Run]:
+def find_regret(losses: Losses, winner: int) -> float:
+    """How much worse the winner is than the best, in units of the median; diverged is worst."""
+    known = losses[np.isfinite(losses)]
+    losses = np.where(np.isfinite(losses), losses, known.max())
+    best, median = losses.min(), np.median(losses)
+    return min(float((losses[winner] - best) / (median - best)), WORST)
+
+
+def simulate(key: Key, folders: Folders) -> tuple[Key, Run]:
     """One study: the regret of its winner, and what it cost."""
     group, number, scheduler, searcher, trials, seed = key
-    tables = load_group(group, folder)
+    tables = load_group(group, folders)
     # A recorded table has several trainings of each configuration: another one for each seed.
-    table = tables[number if group == LCBENCH else seed % len(tables)]
+    table, tested = tables[seed % len(tables) if group in RECORDED else number]
     kind, _, stall = scheduler.partition(STALL)
     recipe: Recipe = SCHEDULERS[kind](table.resources)
     proposer: Searcher | None = SEARCHERS[searcher](seed)
@@ -146,12 +204,8 @@ def simulate(key: Key, folder: str) -> tuple[Key, Run]:
         reached[row] = max(reached[row], until)
     top = max(reached.values())
     winner = min((losses[row, top - 1], row) for row, until in reached.items() if until == top)[1]
-    final = losses[:, -1]
-    best, median = final.min(), np.median(final)
-    if not np.isfinite(median):  # more than half have diverged
-        median = np.median(final[np.isfinite(final)])
-    regret = min(float((final[winner] - best) / (median - best)), WORST)
-    return key, (regret, result.resource_spent)
+    seen = find_regret(losses[:, -1], winner)
+    return key, (find_regret(tested, winner), result.resource_spent, seen)
 
 
 def read_runs(path: Path) -> dict[Key, Run]:
@@ -164,21 +218,25 @@ def read_runs(path: Path) -> dict[Key, Run]:
 
 def plan(given: argparse.Namespace) -> Iterator[Key]:
     """Every study that was asked for, those of the first seeds first."""
-    groups = [*RECORDED, *([LCBENCH] if given.data else [])]
+    curves = find_curves(given.curves)
+    parts = {group: range(1) for group in RECORDED}
+    if given.data:
+        parts[LCBENCH] = range(0, 35, given.stride)
+    parts |= {group: range(len(paths)) for group, paths in curves.items()}
     counts = [int(count) for count in given.trials.split(",")]
     recipes = [(s, p, n) for s in given.schedulers.split(",") for p in given.searchers.split(",")
                for n in counts]  # fmt: skip
     for seed in range(given.seeds):
-        for group in groups:
-            # LCBench has enough data sets that each needs fewer seeds.
-            for number in range(0, 35, given.stride) if group == LCBENCH else [0]:
-                if group != LCBENCH or seed < max(1, given.seeds // 5):
+        for group, numbers in parts.items():
+            # A group of many data sets needs fewer seeds of each.
+            for number in numbers:
+                if len(numbers) == 1 or seed < max(1, given.seeds // 5):
                     for recipe in dict.fromkeys([BASE, *recipes]):
                         yield (group, number, *recipe, seed)
 
 
-def summarise(runs: dict[Key, Run]) -> Iterator[str]:
-    """A table in Markdown."""
+def summarise(runs: dict[Key, Run], column: int) -> Iterator[str]:
+    """A table in Markdown of the regrets in this column of a run."""
     groups = list(dict.fromkeys(key[0] for key in runs))
     found: dict[Any, dict[Any, Run]] = defaultdict(dict)
     for (group, number, *recipe, seed), run in runs.items():
@@ -193,11 +251,11 @@ def summarise(runs: dict[Key, Run]) -> Iterator[str]:
             if not both:
                 cells.append("")
                 continue
-            gaps = np.array([mine[one][0] - base[one][0] for one in both])
+            gaps = np.array([mine[one][column] - base[one][column] for one in both])
             less = sum(base[one][1] for one in both) / sum(mine[one][1] for one in both)
             factors.append(less)
             error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else float("nan")
-            regret = np.mean([mine[one][0] for one in both])
+            regret = np.mean([mine[one][column] for one in both])
             cells.append(
                 f"{regret:.3f}; {less:.1f}×, {gaps.mean():+.3f} ± {error:.3f} ({len(both)})"
             )
@@ -212,11 +270,13 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True, help="where runs are kept")
     parser.add_argument("--data", default="", help="folder with LCBench")
+    parser.add_argument("--curves", default="", help="folder with other curves")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--stride", type=int, default=4, help="every n-th data set of LCBench")
     parser.add_argument("--trials", default="32,48,64,96,128,256")
     parser.add_argument("--schedulers", default="asha")
     parser.add_argument("--searchers", default="random,sobol,tpe,gp")
+    parser.add_argument("--of", choices=("test", "validation"), default="test")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -227,11 +287,13 @@ def main() -> None:
         given.out.open("a", encoding="utf-8") as file,
     ):
         # Key by key in order, so that a run that is stopped has whole seeds.
-        for key, run in pool.map(simulate, todo, [given.data] * len(todo), chunksize=4):
+        for key, run in pool.map(
+            simulate, todo, [(given.data, given.curves)] * len(todo), chunksize=4
+        ):
             file.write(json.dumps([key, run]) + "\n")
             file.flush()
             runs[key] = run
-    print("\n".join(summarise(runs)))
+    print("\n".join(summarise(runs, column=0 if given.of == "test" else 2)))
 
 
 if __name__ == "__main__":
