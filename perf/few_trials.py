@@ -241,26 +241,44 @@ def summarise(runs: dict[Key, Run], column: int) -> Iterator[str]:
     found: dict[Any, dict[Any, Run]] = defaultdict(dict)
     for (group, number, *recipe, seed), run in runs.items():
         found[tuple(recipe), group][number, seed] = run
-    yield "| regret; × less than ASHA-256, worse by | " + " | ".join(groups) + " | mean × |"
+    yield "| × less training than ASHA-256, regret worse by | " + " | ".join(groups) + " | mean |"
     yield "|---|" + "---:|" * (len(groups) + 1)
-    for recipe in sorted({recipe for recipe, _ in found}, key=lambda one: (one[0], one[1], one[2])):
-        cells, factors = [], []
-        for group in groups:
-            mine, base = found[recipe, group], found[BASE, group]
-            both = sorted(mine.keys() & base.keys())
-            if not both:
-                cells.append("")
-                continue
-            gaps = np.array([mine[one][column] - base[one][column] for one in both])
-            less = sum(base[one][1] for one in both) / sum(mine[one][1] for one in both)
-            factors.append(less)
-            error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else float("nan")
-            regret = np.mean([mine[one][column] for one in both])
-            cells.append(
-                f"{regret:.3f}; {less:.1f}×, {gaps.mean():+.3f} ± {error:.3f} ({len(both)})"
-            )
-        mean = float(np.exp(np.mean(np.log(factors)))) if factors else float("nan")
-        yield f"| {' '.join(map(str, recipe))} | " + " | ".join(cells) + f" | {mean:.1f} |"
+    yield (
+        f"| regret of {' '.join(map(str, BASE))} | "
+        + " | ".join(
+            f"{np.mean([run[column] for run in found[BASE, group].values()]):.3f}"
+            for group in groups
+        )
+        + " | |"
+    )
+    recipes = dict.fromkeys(recipe for recipe, _ in found if recipe != BASE)
+    for recipe in sorted(recipes, key=lambda one: (one[0], one[1], one[2])):
+        pairs = [
+            (found[recipe, group], found[BASE, group]) for group in groups if found[recipe, group]
+        ]
+        savings, gaps = zip(*(compare(*pair, column) for pair in pairs), strict=True)
+        cells = [
+            f"{saving:.1f}×, {gap.mean():+.2f} ± {find_error(gap):.2f}"
+            for saving, gap in zip(savings, gaps, strict=True)
+        ]
+        mean = np.exp(np.mean(np.log(savings)))
+        cells.append(f"{mean:.1f}×, {np.mean([gap.mean() for gap in gaps]):+.2f}")
+        yield f"| {' '.join(map(str, recipe))} | " + " | ".join(cells).replace("-0.", "−0.") + " |"
+
+
+def compare(mine: dict[Any, Run], base: dict[Any, Run], column: int) -> tuple[float, Losses]:
+    """How many times less training studies took than those of the base, and the gaps in regret.
+
+    Tables and seeds that both have are compared.
+    """
+    both = sorted(mine.keys() & base.keys())
+    less = sum(base[one][1] for one in both) / sum(mine[one][1] for one in both)
+    return less, np.array([mine[one][column] - base[one][column] for one in both])
+
+
+def find_error(gaps: Losses) -> float:
+    """The standard error of a mean."""
+    return float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else float("nan")
 
 
 def main() -> None:
@@ -281,19 +299,20 @@ def main() -> None:
     given = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     runs = read_runs(given.out)
-    todo = [key for key in dict.fromkeys(plan(given)) if key not in runs]
+    asked = list(dict.fromkeys(plan(given)))
+    todo = [key for key in asked if key not in runs]
     with (
         ProcessPoolExecutor(given.processes) as pool,
         given.out.open("a", encoding="utf-8") as file,
     ):
+        folders = [(given.data, given.curves)] * len(todo)
         # Key by key in order, so that a run that is stopped has whole seeds.
-        for key, run in pool.map(
-            simulate, todo, [(given.data, given.curves)] * len(todo), chunksize=4
-        ):
+        for key, run in pool.map(simulate, todo, folders, chunksize=4):
             file.write(json.dumps([key, run]) + "\n")
             file.flush()
             runs[key] = run
-    print("\n".join(summarise(runs, column=0 if given.of == "test" else 2)))
+    column = 0 if given.of == "test" else 2
+    print("\n".join(summarise({key: runs[key] for key in asked}, column)))
 
 
 if __name__ == "__main__":
