@@ -23,7 +23,7 @@ def levels_reached(losses, ladder, rounds, first_cut):
             above = sum(reached[row] >= high for row in here)
             places = len(here) // ladder.eta
             if number == 0:
-                places = max(len(here) // first_cut, ladder.eta)
+                places = max(len(here) // first_cut, 2)
             ranked = sorted(here, key=lambda row: (losses[row, low - 1], row))
             others = [row for row in ranked if reached[row] < high]
             chosen = others[: max(0, places - above)]
@@ -73,9 +73,9 @@ def test_a_longer_study_begins_like_a_shorter_one():
 
 
 def test_the_second_half_is_drawn_when_it_is_known_what_became_of_the_first():
-    table = rw.power_laws(64, 27, seed=1)
-    jobs = rw.simulate(table, rw.SharpHalving(), trials=range(64), workers=8).jobs
-    later = min(number for number, (row, _, _) in enumerate(jobs) if row >= 32)
+    table = rw.power_laws(128, 27, seed=1)
+    jobs = rw.simulate(table, rw.SharpHalving(), trials=range(128), workers=8).jobs
+    later = min(number for number, (row, _, _) in enumerate(jobs) if row >= 64)
     assert {until for _, _, until in jobs[:later]} == {1, 3, 9}
 
 
@@ -94,7 +94,7 @@ def test_without_a_number_of_trials_each_round_is_as_large_as_all_before():
     trials = result.engine.trials
     first = [trial for trial in trials[:32] if trial.resource == 3]
     assert len(trials) > 128
-    assert len(first) >= 3  # η of the first 32, before a second round of 32
+    assert len(first) >= 2  # of the first 32, before a second round of 32
 
 
 def test_further_trials_are_another_round_and_a_higher_maximum_is_used(tmp_path):

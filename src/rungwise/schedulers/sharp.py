@@ -23,15 +23,19 @@ from rungwise.validation import set_frozen, whole
 ROUND = 32
 """How many trials are in the first round."""
 
+LEAST = 2
+"""How many of the first rung are promoted at least; more would keep places of later rounds."""
+
 
 @dataclass(frozen=True, slots=True)
 class SharpHalving(OnLadder):
     """Successive halving that promotes few of the first rung, in rounds of growing size.
 
-    The best one in ``first_cut`` of the first rung are promoted, and at least η of them; of every
+    The best one in ``first_cut`` of the first rung are promoted, and at least 2 of them; of every
     other rung the best ⌊n/η⌋. The first round has 32 trials. When it is over, as many more are
     drawn as there are, and all rungs are gone through again, so that a searcher that learns has
-    seen what became of the first half. The rounds end at 32, 64, 128, … trials.
+    seen what became of the first half. The rounds end at 32, 64, 128, … trials. With fewer than 48
+    trials little is compared: only two are trained beyond the first rung.
 
     For studies in which the first rung is a guide to the end, with a searcher that learns. Where
     early rankings mislead, it ends worse than other schedulers: take :class:`AdaptiveHalving`.
@@ -86,7 +90,7 @@ class Rounds(Halving):
 
     def __init__(self, ladder: Ladder, *, first_cut: int, trials: int | None) -> None:
         size = ROUND if trials is None else min(ROUND, trials)
-        super().__init__(ladder, size=size, first=FloorCut(first_cut, at_least=ladder.eta))
+        super().__init__(ladder, size=size, first=FloorCut(first_cut, at_least=LEAST))
         self._first_cut = first_cut
         self._trials_asked = trials
         self._rounds = 1
