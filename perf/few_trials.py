@@ -17,8 +17,8 @@ The four recorded tables are always used. FOLDER may hold LCBench, as
 after epoch e; ``configs``, ``config_names``) and ``lcbench/lcbench_final.npz``
 (``final_test_accuracy`` [35, 2000]). ``--curves`` names a folder of ``.npz`` files in the form that
 `rungwise benchmark convert` reads; those whose hyperparameters are numbers are used, each in the
-range that its rows span. Runs are appended to the file and not repeated, so that the command can be
-stopped and called again with more seeds.
+range that its rows span, on the scale on which they are spread most evenly. Runs are appended to
+the file and not repeated, so that the command can be stopped and called again with more seeds.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ CURVES = "lcbench/lcbench_val_cross_entropy_curves.npz"
 FINAL = "lcbench/lcbench_final.npz"
 EPOCHS = 50
 WORST = 3.0
-WIDE = 100
-"""A hyperparameter whose values span this factor is taken on a logarithmic scale."""
 STALL = "+stall"
 """``asha+stall32``: ASHA that draws no more once 32 trials in a row have brought nothing."""
 BASE = ("asha", "random", 256)
@@ -150,18 +148,41 @@ def has_numbers(path: Path) -> bool:
 def load_curves(path: Path) -> tuple[rw.Table, Losses]:
     """The table of a file in the space that its rows span, with test losses."""
     made = curve_files.read(path)
-    configs: list[dict[str, float]] = [dict(config) for config in made.configs or ()]
+    rows = made.configs or ()
+    columns: dict[str, list[float]] = {}
     space: dict[str, rw.Float] = {}
-    for name in configs[0]:
-        values = [config[name] for config in configs]
-        low, high = min(values), max(values)
-        space[name] = rw.Float(low, high, log=low > 0 and high / low > WIDE)
+    for name in rows[0]:
+        shown, domain, values = find_domain(name, [float(row[name]) for row in rows])
+        columns[shown], space[shown] = values, domain
+    configs = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     benchmark = benchmarks.Benchmark.from_arrays(
         made.card, values=made.values, seconds=made.seconds, final=made.final
     )
     final = Finals(benchmark, 0)
     table = rw.Table(benchmark.values(), goal=benchmark.goal, configs=configs, space=space)
     return table, final.sign * final.values
+
+
+def find_domain(name: str, values: list[float]) -> tuple[str, rw.Float, list[float]]:
+    """The name, range and values of a hyperparameter as its rows were drawn.
+
+    They were drawn evenly on the scale on which they are spread most evenly: that of the value, of
+    its logarithm, or of the logarithm of 1 - value, as is usual for the decay rates of Adam.
+    """
+    scales = [(name, False, values)]
+    if min(values) > 0:
+        scales.append((name, True, values))
+    if min(values) > 0 and max(values) < 1:
+        scales.append((f"1 - {name}", True, [1 - value for value in values]))
+    shown, log, values = min(scales, key=lambda scale: find_unevenness(scale[2], log=scale[1]))
+    return shown, rw.Float(min(values), max(values), log=log), values
+
+
+def find_unevenness(values: list[float], *, log: bool) -> float:
+    """The largest distance of the distribution of values from an even one (Kolmogorov-Smirnov)."""
+    placed = np.sort(np.log(values) if log else np.array(values))
+    even = np.linspace(0, 1, len(placed))
+    return float(np.abs((placed - placed[0]) / (placed[-1] - placed[0]) - even).max())
 
 
 @lru_cache(maxsize=1)
