@@ -106,6 +106,18 @@ def test_further_trials_are_another_round_and_a_higher_maximum_is_used(tmp_path)
     assert "in 2 rounds" in result.why  # of 8 and 24
 
 
+def test_a_study_that_is_extended_after_a_full_round_ends_as_a_longer_one(tmp_path):
+    given = {**GIVEN, "scheduler": rw.SharpHalving(max_resource=9), "searcher": "tpe", "seed": 3}
+    study = tmp_path / "study.db"
+    rw.tune(train, SPACE, trials=64, study=study, **given)
+    extended = rw.resume(study, train, trials=128, show="quiet", trust=True)
+    longer = rw.tune(train, SPACE, trials=128, **given)
+    assert [trial.resources for trial in extended.engine.trials] == [
+        trial.resources for trial in longer.engine.trials
+    ]
+    assert extended.best.config == longer.best.config
+
+
 def test_bad_arguments_are_refused():
     with pytest.raises(rw.InvalidArgumentError, match="needs a maximum"):
         rw.SharpHalving().build(trials=10)
