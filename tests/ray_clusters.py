@@ -12,7 +12,7 @@ from rungwise.backends import ray_launcher
 SHORT_HEALTH_CHECKS = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 250,
-    "health_check_timeout_ms": 500,
+    "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 4,
 }
 HEAD = {
@@ -43,11 +43,20 @@ _numbers = count()
 
 
 def add_node(cluster, **options):
+    """A node more; one that was taken for dead while a busy machine started it is started again."""
+    try:
+        return cluster.add_node(**{**NODE, **name_sockets(cluster), **options})
+    except Exception as error:
+        if "timed out during startup" not in str(error):
+            raise
+    return cluster.add_node(**{**NODE, **name_sockets(cluster), **options})
+
+
+def name_sockets(cluster):
     # Ray names sockets by looking which names are free: of two nodes at once, both would have one.
     number = next(_numbers)
     folder = cluster.head_node.get_sockets_dir_path()
-    sockets = {f"{name}_socket_name": f"{folder}/{name}-{number}" for name in SOCKETS}
-    return cluster.add_node(**{**NODE, **sockets, **options})
+    return {f"{name}_socket_name": f"{folder}/{name}-{number}" for name in SOCKETS}
 
 
 SOCKETS = ("raylet", "plasma_store")
