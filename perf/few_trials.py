@@ -42,6 +42,7 @@ from rungwise import benchmarks
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import History
 from rungwise.lab.frontier.scores import find_groups
+from rungwise.lab.frontier.studies import Judge, find_top
 from rungwise.lab.reproduction.outcomes import Finals
 from rungwise.lab.sources import curve_files
 from rungwise.searchers import GP, KDE, TPE, OptunaSearcher, RandomSearcher, Searcher, Sobol
@@ -53,7 +54,6 @@ LCBENCH = "lcbench"
 CURVES = "lcbench/lcbench_val_cross_entropy_curves.npz"
 FINAL = "lcbench/lcbench_final.npz"
 EPOCHS = 50
-WORST = 3.0
 STALL = "+stall"
 """``asha+stall32``: ASHA that draws no more once 32 trials in a row have brought nothing."""
 BASE = ("asha", "random", 256)
@@ -201,8 +201,7 @@ def find_regret(losses: Losses, winner: int) -> float:
     """How much worse the winner is than the best, in units of the median; diverged is worst."""
     known = losses[np.isfinite(losses)]
     losses = np.where(np.isfinite(losses), losses, known.max())
-    best, median = losses.min(), np.median(losses)
-    return min(float((losses[winner] - best) / (median - best)), WORST)
+    return Judge(losses, range(len(losses))).regret(winner)
 
 
 def simulate(key: Key, folders: Folders) -> tuple[Key, Run]:
@@ -220,11 +219,7 @@ def simulate(key: Key, folders: Folders) -> tuple[Key, Run]:
     )  # fmt: skip
     losses = table.values if table.goal == "min" else -table.values
     losses = np.where(np.isfinite(losses), losses, np.inf)
-    reached: dict[int, int] = defaultdict(int)
-    for row, _, until in result.jobs:
-        reached[row] = max(reached[row], until)
-    top = max(reached.values())
-    winner = min((losses[row, top - 1], row) for row, until in reached.items() if until == top)[1]
+    winner = find_top(result, table)
     seen = find_regret(losses[:, -1], winner)
     return key, (find_regret(tested, winner), result.resource_spent, seen)
 

@@ -67,12 +67,12 @@ class SharpHalving(OnLadder):
         return Rounds(self.ending_ladder(), first_cut=self.first_cut, trials=trials)
 
 
-def end_round(drawn: int) -> int:
-    """How many trials are drawn when the round is full that these are not enough for."""
+def end_round(drawn: int, asked: int | None) -> int:
+    """How many trials are drawn when the round after these is full, of those asked for."""
     end = ROUND
     while end <= drawn:
         end *= 2
-    return end
+    return end if asked is None else min(end, asked)
 
 
 class Rounds(Halving):
@@ -89,8 +89,8 @@ class Rounds(Halving):
     """
 
     def __init__(self, ladder: Ladder, *, first_cut: int, trials: int | None) -> None:
-        size = ROUND if trials is None else min(ROUND, trials)
-        super().__init__(ladder, size=size, first=FloorCut(first_cut, at_least=LEAST))
+        first = FloorCut(first_cut, at_least=LEAST)
+        super().__init__(ladder, size=end_round(0, trials), first=first)
         self._first_cut = first_cut
         self._trials_asked = trials
         self._rounds = 1
@@ -98,9 +98,7 @@ class Rounds(Halving):
     def next_move(self, *, may_draw: bool) -> Move | None:
         move = super().next_move(may_draw=may_draw)
         if move is None and may_draw and self.is_over:
-            size = end_round(self._size)
-            if self._trials_asked is not None:
-                size = min(size, self._trials_asked)
+            size = end_round(self._size, self._trials_asked)
             if size > self._size:
                 self._rounds += 1
                 self.reopen(self.ladder, size=size, reports=0)
