@@ -16,10 +16,10 @@ from typing import Any
 
 import rungwise
 from rungwise import backends
-from rungwise.backend_options import SHORT_FORMS
 from rungwise.options import Option, list_options
-from rungwise.registry import BACKENDS, FAMILIES
-from rungwise.study_options import GROUPS, OutputOptions, RunOptions
+from rungwise.options.backend_options import SHORT_FORMS
+from rungwise.options.registry import BACKENDS, FAMILIES
+from rungwise.options.study_options import GROUPS, OutputOptions, RunOptions
 from rungwise.tuning.api import tune
 from rungwise.tuning.open_study import open_study
 
@@ -33,7 +33,7 @@ OWN = ("train", "space", "on_report", "on_end")
 _INTRODUCTION = """\
 # Every option
 
-<!-- Written by docs/options.py from the fields in rungwise.study_options. -->
+<!-- Written by docs/options.py from the fields in rungwise.options.study_options. -->
 
 A key of a [study file](../scripts.md) has the name of the Python keyword, and a flag of
 `rungwise tune` the same name with hyphens; `rungwise resume` takes those that are marked *resume*.

@@ -8,7 +8,6 @@ import typer
 from typer.testing import CliRunner
 
 import rungwise as rw
-from rungwise.backend_options import SHORT_FORMS
 from rungwise.cli.commands import load_command
 from rungwise.cli.options import describe, with_options
 from rungwise.errors import InvalidArgumentError
@@ -21,7 +20,8 @@ from rungwise.options import (
     option,
     take,
 )
-from rungwise.study_options import GROUPS, LadderOptions, OutputOptions, RunOptions
+from rungwise.options.backend_options import SHORT_FORMS
+from rungwise.options.study_options import GROUPS, LadderOptions, OutputOptions, RunOptions
 from rungwise.tuning.extending import EXTENDABLE
 
 ALL = (*list_options(*GROUPS), *SHORT_FORMS)

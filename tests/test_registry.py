@@ -18,7 +18,7 @@ import rungwise as rw
 from rungwise import display, rankings, schedulers, searchers
 from rungwise.cli.commands import load_command
 from rungwise.errors import InvalidArgumentError, MissingExtraError
-from rungwise.registry import (
+from rungwise.options.registry import (
     BACKENDS,
     CALLBACKS,
     DISPLAYS,
@@ -228,7 +228,7 @@ def test_what_is_composed_is_not_named():
 def test_a_name_loads_no_more_than_its_class():
     """Most studies show no live view, and rich takes long to import."""
     code = (
-        "import sys\nfrom rungwise.registry import DISPLAYS, SCHEDULERS\n"
+        "import sys\nfrom rungwise.options.registry import DISPLAYS, SCHEDULERS\n"
         "assert not any(name.startswith('rungwise.sch') for name in sys.modules)\n"
         "from rungwise.display import choose\n"
         "kinds = [type(choose(show)).__name__ for show in ('auto', 'json', 'lines', 'quiet')]\n"

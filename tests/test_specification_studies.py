@@ -13,12 +13,12 @@ import rungwise as rw
 from rungwise import rankings, searchers
 from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
-from rungwise.registry import SEARCHERS
+from rungwise.options.registry import SEARCHERS
+from rungwise.options.study_options import LadderOptions
 from rungwise.scripts import Script
 from rungwise.specification import load_function, read_space, read_study
 from rungwise.specification.choices import guess_goal
 from rungwise.specification.studies import KEYS
-from rungwise.study_options import LadderOptions
 
 ROOT = Path(__file__).parents[1]
 

@@ -20,8 +20,8 @@ from rungwise.core.seeding import generator
 from rungwise.core.study import Study
 from rungwise.driver import Driver
 from rungwise.errors import InvalidArgumentError
-from rungwise.option_checks import check_scheduler
-from rungwise.registry import SEARCHERS
+from rungwise.options.checks import check_scheduler
+from rungwise.options.registry import SEARCHERS
 from rungwise.searchers import AmongRows
 from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space

@@ -11,7 +11,7 @@ import rungwise as rw
 from rungwise.backends import ray_cluster
 from rungwise.backends.ray_cluster import Cluster, Node, Share, check_fits, count_workers
 from rungwise.errors import InvalidArgumentError, MissingExtraError, WorkerStartError
-from rungwise.registry import BACKENDS
+from rungwise.options.registry import BACKENDS
 
 NODES = [
     Node("a", "head", {"CPU": 2}),

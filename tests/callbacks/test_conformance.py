@@ -14,7 +14,7 @@ from extras import needs
 import rungwise as rw
 from rungwise import callbacks
 from rungwise.callbacks import CSV, Callback, MLflow, TensorBoard, WandB
-from rungwise.registry import CALLBACKS
+from rungwise.options.registry import CALLBACKS
 from rungwise.testing import CallbackConformance
 from rungwise.testing.callbacks import (
     SPACE,

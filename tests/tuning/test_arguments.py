@@ -10,7 +10,7 @@ import pytest
 import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import InvalidArgumentError, StoreUnavailableError
-from rungwise.study_options import RunOptions, SearchOptions, StopOptions
+from rungwise.options.study_options import RunOptions, SearchOptions, StopOptions
 from rungwise.tuning.plan import build_limits, build_study
 
 SPACE = {"x": rw.Float(0, 1)}

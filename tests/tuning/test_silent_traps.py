@@ -311,7 +311,7 @@ def test_names_of_other_libraries_are_answered_with_ours(theirs, ours):
 def test_every_name_that_is_suggested_exists_and_no_foreign_one_is_ours():
     import inspect  # noqa: PLC0415
 
-    from rungwise.foreign_names import FOREIGN  # noqa: PLC0415
+    from rungwise.options.foreign_names import FOREIGN  # noqa: PLC0415
 
     known = inspect.signature(rw.tune).parameters
     for ours, theirs in FOREIGN.items():

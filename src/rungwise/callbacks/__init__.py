@@ -1,7 +1,7 @@
 """Callbacks: called with everything that happens in a study, such as trackers.
 
 The name of a tracker (``--track tensorboard``) follows from its class, see
-:mod:`rungwise.registry`.
+:mod:`rungwise.options.registry`.
 
 Names are looked up when they are first used: few studies need a tracker.
 """

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from rungwise.options import Option
-from rungwise.study_options import list_names
+from rungwise.options.study_options import list_names
 
 Command = Callable[..., None]
 

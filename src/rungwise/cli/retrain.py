@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from rungwise.backend_options import SHORT_FORMS
 from rungwise.cli import summary
 from rungwise.cli.arguments import Function, ResultAsJson, Study, Trust
 from rungwise.cli.console import out, progress
@@ -15,8 +14,9 @@ from rungwise.cli.summary import line
 from rungwise.cli.tune import choose_backend, choose_callbacks, interruptible, load_trainable
 from rungwise.formatting import format_runtime, format_value
 from rungwise.options import list_options
+from rungwise.options.backend_options import SHORT_FORMS
+from rungwise.options.study_options import OutputOptions, RunOptions
 from rungwise.storage.study_file import StudyFile
-from rungwise.study_options import OutputOptions, RunOptions
 from rungwise.tuning import function_reference
 from rungwise.tuning.loading import load
 from rungwise.tuning.trust import check_trust

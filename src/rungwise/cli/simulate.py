@@ -15,10 +15,10 @@ from rungwise.cli.options import with_options
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_value
 from rungwise.options import list_options
+from rungwise.options.study_options import LadderOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.simulation import SimulationResult
 from rungwise.simulation import simulate as run
 from rungwise.specification import choices
-from rungwise.study_options import LadderOptions, RunOptions, SearchOptions, StopOptions
 
 File = Annotated[Path, typer.Argument(help="An .npz file with one row per configuration.")]
 Trials = Annotated[

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from rungwise.backend_options import SHORT_FORMS, set_fields
 from rungwise.cli.arguments import AsJson, Function, Study, Trust
 from rungwise.cli.console import out
 from rungwise.cli.leaderboard import print_leaderboard
@@ -25,14 +24,15 @@ from rungwise.errors import (
     StudyInterrupted,
 )
 from rungwise.formatting import strip_controls
-from rungwise.option_checks import check_display
 from rungwise.options import list_options
-from rungwise.registry import BACKENDS, CALLBACKS, SEARCHERS
+from rungwise.options.backend_options import SHORT_FORMS, set_fields
+from rungwise.options.checks import check_display
+from rungwise.options.registry import BACKENDS, CALLBACKS, SEARCHERS
+from rungwise.options.study_options import GROUPS, LadderOptions, OutputOptions, RunOptions
 from rungwise.scripts import find_script
 from rungwise.specification import choices, load_function, read_space, read_study
 from rungwise.specification.functions import is_reference
 from rungwise.storage.study_file import shown
-from rungwise.study_options import GROUPS, LadderOptions, OutputOptions, RunOptions
 from rungwise.tuning import api
 from rungwise.tuning.extending import EXTENDABLE
 from rungwise.tuning.result import TuningResult

@@ -1,6 +1,7 @@
 """Displays: what a person or a program sees while a study runs.
 
-The name of a display (``show="lines"``) follows from its class, see :mod:`rungwise.registry`.
+The name of a display (``show="lines"``) follows from its class, see
+:mod:`rungwise.options.registry`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rungwise.display.json_lines import EventDisplay
 from rungwise.display.lines import LineDisplay
 from rungwise.display.notebook import NotebookDisplay, is_notebook
 from rungwise.display.quiet import QuietDisplay
-from rungwise.registry import DISPLAYS
+from rungwise.options.registry import DISPLAYS
 
 if TYPE_CHECKING:
     from rungwise.display.live import LiveDisplay

@@ -13,8 +13,8 @@ from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, FloorCut, QuantileCut
 from rungwise.core.scheduler import Scheduler
 from rungwise.errors import InvalidArgumentError
+from rungwise.options.registry import RANKINGS
 from rungwise.rankings import Noise, Ranking
-from rungwise.registry import RANKINGS
 from rungwise.schedulers.base import CeilingOver
 from rungwise.schedulers.ceilings import Check, Fixed, Progressive
 from rungwise.schedulers.halving import Halving

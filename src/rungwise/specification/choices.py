@@ -6,8 +6,8 @@ from typing import Any
 
 from rungwise.core.scheduler import Recipe
 from rungwise.errors import InvalidArgumentError
-from rungwise.option_checks import guess_goal
-from rungwise.registry import RANKINGS, SCHEDULERS
+from rungwise.options.checks import guess_goal
+from rungwise.options.registry import RANKINGS, SCHEDULERS
 
 __all__ = ["build_scheduler", "guess_goal"]
 

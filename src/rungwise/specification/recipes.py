@@ -21,17 +21,17 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
-from rungwise.backend_options import SHORT_FORMS
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
+from rungwise.options.backend_options import SHORT_FORMS
+from rungwise.options.registry import BACKENDS, CALLBACKS, RANKINGS, SCHEDULERS, SEARCHERS, Family
+from rungwise.options.study_options import LadderOptions
 from rungwise.rankings import Ranking
-from rungwise.registry import BACKENDS, CALLBACKS, RANKINGS, SCHEDULERS, SEARCHERS, Family
 from rungwise.schedulers.default import default_kind
 from rungwise.specification.document import Document
 from rungwise.specification.spaces import known_key
-from rungwise.study_options import LadderOptions
 
 _COUNTS = ("eta", "min_resource", "max_resource", "resource", "size", "workers")
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.errors import MISSING, InvalidArgumentError, SpaceError
-from rungwise.foreign_names import translate_name
+from rungwise.options.foreign_names import translate_name
 from rungwise.scalars import scalar
 from rungwise.space import Choice, Float, Int, Space
 from rungwise.space.codec import VERSION, parameter_to_json

@@ -12,10 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rungwise.backend_options import SHORT_FORMS
 from rungwise.errors import InvalidArgumentError, Words
-from rungwise.option_checks import check_folder_or_address
 from rungwise.options import list_options
+from rungwise.options.backend_options import SHORT_FORMS
+from rungwise.options.checks import check_folder_or_address
+from rungwise.options.study_options import GROUPS
 from rungwise.scripts import Script, find_script
 from rungwise.space import Space
 from rungwise.specification.choices import guess_goal
@@ -30,7 +31,6 @@ from rungwise.specification.recipes import (
     read_searcher,
 )
 from rungwise.specification.spaces import known_key, read_space
-from rungwise.study_options import GROUPS
 
 
 def read_study(path: str | os.PathLike[str], *, need_goal: bool = True) -> dict[str, Any]:

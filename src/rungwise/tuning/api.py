@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rungwise._version import __version__
-from rungwise.backend_options import SHORT_FORMS, choose_backend
 from rungwise.backends.base import PreparedBackend
 from rungwise.callbacks import ReportEvent
 from rungwise.callbacks.functions import ReportFunction
@@ -26,21 +25,22 @@ from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, RungwiseError
-from rungwise.foreign_names import answer_unknown_names, refuse_unchangeable
-from rungwise.option_checks import check_callbacks, check_display
 from rungwise.options import check_switch, take
-from rungwise.script_guard import refuse_while_loading
-from rungwise.searchers.checking import check_searcher
-from rungwise.storage.codec import list_study_types
-from rungwise.storage.sqlite import Durability
-from rungwise.storage.study_file import About, StudyFile, shown
-from rungwise.study_options import (
+from rungwise.options.backend_options import SHORT_FORMS, choose_backend
+from rungwise.options.checks import check_callbacks, check_display
+from rungwise.options.foreign_names import answer_unknown_names, refuse_unchangeable
+from rungwise.options.study_options import (
     RESUMABLE_OPTIONS,
     OutputOptions,
     RunOptions,
     SearchOptions,
     StopOptions,
 )
+from rungwise.script_guard import refuse_while_loading
+from rungwise.searchers.checking import check_searcher
+from rungwise.storage.codec import list_study_types
+from rungwise.storage.sqlite import Durability
+from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning import function_reference
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.beginning import begin_study, place_study, study_path

@@ -20,9 +20,9 @@ from rungwise.backends import messages
 from rungwise.core.decisions import WAIT, Done, Wait
 from rungwise.core.engine import Engine
 from rungwise.errors import InvalidArgumentError, NotFiniteError, StudyClosedError, UsageWarning
+from rungwise.options.study_options import RunOptions
 from rungwise.run import Assignment, read_number, read_resource
 from rungwise.storage.study_file import StudyFile, shown
-from rungwise.study_options import RunOptions
 from rungwise.tuning.asked_job import Job
 from rungwise.tuning.asking_session import AskingSession
 from rungwise.tuning.result import TuningResult

@@ -24,10 +24,10 @@ from rungwise.core.failures import Failure
 from rungwise.display.quiet import QuietDisplay
 from rungwise.driver import Driver
 from rungwise.errors import RungwiseError
+from rungwise.options.study_options import RunOptions
 from rungwise.policy import Fact, Policy, Rules, count_failures
 from rungwise.run import Assignment
 from rungwise.storage.study_file import StudyFile
-from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.kept_options import keep_options
 from rungwise.tuning.loading import WORKERS_KEY

@@ -13,9 +13,9 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.options import list_options
+from rungwise.options.study_options import SearchOptions, StopOptions
 from rungwise.schedulers import ASHA, PASHA, Rush, SuccessiveHalving
 from rungwise.storage.study_file import StudyFile
-from rungwise.study_options import SearchOptions, StopOptions
 from rungwise.tuning.plan import differences, keep_default
 
 Extender = Callable[[Engine, float], "StudyExtended | None"]

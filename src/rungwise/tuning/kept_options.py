@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from rungwise.options.study_options import RunOptions
 from rungwise.storage.study_file import About, StudyFile
-from rungwise.study_options import RunOptions
 from rungwise.tuning.loading import WORKERS_KEY
 from rungwise.tuning.trust import is_trusted, sign
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from rungwise.backend_options import UnknownBackend
 from rungwise.errors import InvalidArgumentError
+from rungwise.options.backend_options import UnknownBackend
+from rungwise.options.study_options import RunOptions
 from rungwise.storage.study_file import About
-from rungwise.study_options import RunOptions
 from rungwise.tuning.folding import fold
 from rungwise.tuning.opening import open_to_read
 from rungwise.tuning.result import TuningResult

@@ -10,7 +10,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.study import Study
 from rungwise.display import Display
 from rungwise.errors import UsageWarning
-from rungwise.option_checks import guess_goal
+from rungwise.options.checks import guess_goal
 from rungwise.schedulers import AdaptiveHalving
 from rungwise.schedulers.adaptive import count_drawn
 from rungwise.tuning.assignments import AssignmentMaker

@@ -14,13 +14,13 @@ from rungwise.core.limits import Finish
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
-from rungwise.foreign_names import answer_unknown_names
-from rungwise.option_checks import check_callbacks
 from rungwise.options import check_switch, take
+from rungwise.options.checks import check_callbacks
+from rungwise.options.foreign_names import answer_unknown_names
+from rungwise.options.study_options import RunOptions, SearchOptions, StopOptions
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import About, StudyFile
-from rungwise.study_options import RunOptions, SearchOptions, StopOptions
 from rungwise.tuning.ask_tell import AskTellStudy
 from rungwise.tuning.beginning import begin_study, place_study, study_path
 from rungwise.tuning.extending import extend_to

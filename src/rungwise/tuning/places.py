@@ -8,8 +8,8 @@ from typing import Any
 
 from rungwise.backends.base import PreparedBackend
 from rungwise.errors import InvalidArgumentError
+from rungwise.options.study_options import RunOptions
 from rungwise.storage.study_file import StudyFile
-from rungwise.study_options import RunOptions
 from rungwise.tuning.mirror import MirrorPlace, restore_from_mirror
 
 

@@ -11,13 +11,13 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError
+from rungwise.options.study_options import StopOptions
 from rungwise.schedulers import PASHA, AdaptiveHalving, Rush
 from rungwise.schedulers.default import default_scheduler
 from rungwise.searchers.checking import check_searcher
 from rungwise.searchers.default import default_searcher
 from rungwise.space import Space
 from rungwise.storage import codec
-from rungwise.study_options import StopOptions
 from rungwise.validation import must_be, whole
 
 TRIALS = 256

@@ -22,7 +22,7 @@ from rungwise.errors import (
     LogUnavailableError,
     Words,
 )
-from rungwise.option_checks import check_configurations
+from rungwise.options.checks import check_configurations
 from rungwise.storage.study_file import StudyFile, shown, study_folder
 from rungwise.tuning.extending import EXTENDABLE, extend_by, take_extension
 from rungwise.tuning.folding import fold_for_resuming

@@ -23,11 +23,11 @@ from rungwise.errors import (
     NothingFoundError,
     RungwiseError,
 )
-from rungwise.option_checks import check_backend, check_callbacks
+from rungwise.options.checks import check_backend, check_callbacks
+from rungwise.options.study_options import RunOptions
 from rungwise.schedulers import ASHA
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.study_file import About, StudyFile, shown
-from rungwise.study_options import RunOptions
 from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import list_trials
 from rungwise.tuning.failure_text import describe_failure, describe_traceback

@@ -21,9 +21,9 @@ from rungwise.core.events import JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import RetrainingError, StudyInterrupted
+from rungwise.options.study_options import RunOptions
 from rungwise.schedulers import FixedResource
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
-from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.folding import fold
 from rungwise.tuning.old_progress import read_progress

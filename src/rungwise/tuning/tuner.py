@@ -17,10 +17,10 @@ from rungwise.core.failures import Failure
 from rungwise.display import Display, Snapshot
 from rungwise.driver import Driver
 from rungwise.errors import RetrainingError
+from rungwise.options.study_options import RunOptions
 from rungwise.policy import Fact, Policy, Rules, count_failures
 from rungwise.run import Assignment
 from rungwise.storage.study_file import About, StudyPart, shown
-from rungwise.study_options import RunOptions
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.checkpoint_retention import CheckpointRetention
 from rungwise.tuning.first_failures import FirstFailures

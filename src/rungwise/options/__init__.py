@@ -43,7 +43,7 @@ class Option:
         flag: whether the command line has it.
         key: whether study files have it.
         fixed: whether it stays as it was when a study is resumed.
-        family: the family in :mod:`rungwise.registry` whose names it takes.
+        family: the family in :mod:`rungwise.options.registry` whose names it takes.
     """
 
     name: str = ""

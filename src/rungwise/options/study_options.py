@@ -12,24 +12,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from rungwise.backend_options import SHORT_FORMS, choose_backend, read_backend, set_fields
 from rungwise.backends.local import Local
 from rungwise.checkpoints import CheckpointStore, FolderStore, FsspecStore, is_address
 from rungwise.core.limits import Finish
 from rungwise.errors import InvalidArgumentError, Words
-from rungwise.option_checks import (
-    check_backend,
-    check_callbacks,
-    check_configurations,
-    check_display,
-    check_folder_or_address,
-    check_goal,
-    check_metric,
-    check_quota,
-    check_scheduler,
-    check_searcher,
-    guess_goal,
-)
 from rungwise.options import (
     REQUIRED,
     Option,
@@ -45,7 +31,21 @@ from rungwise.options import (
     make_word_check,
     option,
 )
-from rungwise.registry import FAMILIES
+from rungwise.options.backend_options import SHORT_FORMS, choose_backend, read_backend, set_fields
+from rungwise.options.checks import (
+    check_backend,
+    check_callbacks,
+    check_configurations,
+    check_display,
+    check_folder_or_address,
+    check_goal,
+    check_metric,
+    check_quota,
+    check_scheduler,
+    check_searcher,
+    guess_goal,
+)
+from rungwise.options.registry import FAMILIES
 from rungwise.schedulers.codec import recipe_to_json
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import study_folder

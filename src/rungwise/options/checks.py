@@ -15,7 +15,7 @@ from rungwise.checkpoints import check_address, is_address, parse_bytes
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import MISSING, InvalidArgumentError
-from rungwise.registry import BACKENDS, CALLBACKS, DISPLAYS, SCHEDULERS, SEARCHERS
+from rungwise.options.registry import BACKENDS, CALLBACKS, DISPLAYS, SCHEDULERS, SEARCHERS
 from rungwise.validation import must_be, one_of
 
 GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {

@@ -8,9 +8,9 @@ from typing import Any
 
 from rungwise.backends.local import Local
 from rungwise.errors import InvalidArgumentError
-from rungwise.option_checks import check_backend
 from rungwise.options import Option, list_options
-from rungwise.registry import BACKENDS
+from rungwise.options.checks import check_backend
+from rungwise.options.registry import BACKENDS
 
 SHORT_FORMS: tuple[Option, ...] = list_options(Local)
 """Fields of the default backend that may be given without naming it."""
