@@ -11,7 +11,7 @@ from rungwise.core.study import Study
 from rungwise.display import Snapshot, WorkerView
 from rungwise.display.live import LiveDisplay, Screen
 from rungwise.display.render import Frame
-from rungwise.views import StudyView
+from rungwise.views import Situation, StudyView
 
 
 class Clock:
@@ -47,14 +47,15 @@ def log_of(recipe, *, trials=64, resources=81, workers=4, goal="min", seed=2, no
     return log
 
 
-def snapshot_of(engine, elapsed=0.0, *, workers=4, **fields):
+def snapshot_of(engine, elapsed=0.0, *, workers=4, open_ended=False, **fields):
     busy = [engine.jobs[job] for job in engine.open_jobs]
     views = [
         WorkerView(number, 4000, job.trial, engine.trials[job.trial].resource, job.until, 1.5)
         for number, job in enumerate(busy)
     ]
     views += [WorkerView(number) for number in range(len(busy), workers)]
-    return Snapshot(StudyView(engine, "error"), elapsed, views, study="digits.db", **fields)
+    view = StudyView(engine, "error", situation=Situation(open_ended=open_ended, workers=workers))
+    return Snapshot(view, elapsed, views, study="digits.db", **fields)
 
 
 def moments(log, *, workers=4):

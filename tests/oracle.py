@@ -290,6 +290,10 @@ class Study:
         name, *parameters = self.criterion
         return not now or CRITERIA[name](now, before, self.epsilon, *parameters)
 
+    @staticmethod
+    def is_sound(curve):
+        return bool(curve) and math.isfinite(curve[max(curve)])
+
     # ---- the result ------------------------------------------------------------------------
 
     def outcome(self):
@@ -299,8 +303,11 @@ class Study:
             for resource, loss in curve.items()
         ]
         best = None
-        if any(math.isfinite(loss) for loss, _, _ in seen):
-            _, trial, resource = min(seen)
+        # Who has diverged wins only if all have.
+        sound = {trial for trial, curve in enumerate(self.curves) if self.is_sound(curve)}
+        ranked = [one for one in seen if one[1] in sound] or seen
+        if any(math.isfinite(loss) for loss, _, _ in ranked):
+            _, trial, resource = min(ranked)
             row = self.rows[trial]
             best = (row, float(self.values[row][int(resource) - 1]), resource)
         return Outcome(

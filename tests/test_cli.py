@@ -64,7 +64,7 @@ def test_values_are_words_in_capitals(command):
 
 def test_the_simulated_demo_compares_and_says_what_was_saved():
     out = rungwise("demo", "--simulated", "--trials", 64, "--epochs", 81, "--runs", 2)
-    for words in ("PASHA", "ASHA", "one epoch", "fewer epochs than ASHA", "The study ended"):
+    for words in ("PASHA", "ASHA", "one epoch", "fewer epochs than ASHA", "Done: "):
         assert words in out.stdout
     assert "\x1b" not in out.stdout  # plain text without a terminal
     assert out.stderr == ""
@@ -104,7 +104,10 @@ def test_simulate_takes_every_option(curves):
 
 @pytest.mark.parametrize("name", ["asha", "halving", "hyperband", "async-hyperband", "random"])
 def test_simulate_knows_every_scheduler(curves, name):
-    assert "The study ended" in rungwise("simulate", curves, "--scheduler", name).stdout
+    assert (
+        "Done: 60 configurations compared"
+        in rungwise("simulate", curves, "--scheduler", name).stdout
+    )
 
 
 def test_fixed_resource_takes_the_maximum_as_its_resource(curves):
@@ -207,7 +210,7 @@ def test_a_terminal_gets_colours(curves):
     os.close(parent)
     assert process.wait(60) == 0
     assert "\x1b[" in seen.decode()
-    assert "The study ended" in seen.decode()
+    assert "Done: 60 configurations compared" in seen.decode()
 
 
 @pytest.mark.parametrize(("terminal", "delay"), [(True, 0), (True, 3600), (False, 0)])

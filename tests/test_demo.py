@@ -57,9 +57,9 @@ def test_it_ends_with_all_that_matters(kept):
     held = rw.load(path)
     assert f"validation {held.best.value:.2%} correct after {held.best.resource:g} epochs" in plain
     assert f"PASHA spent {held.resource_spent:g} epochs on 9 configurations" in plain
-    for words in ("winner learning_rate=", "The study ended", SENTENCE, "ASHA, run", "test "):
+    for words in ("winner learning_rate=", "Done: ", SENTENCE, "ASHA, run", "test "):
         assert words in plain
-    assert plain.index("Recorded architectures (fashion-nas)") > plain.index("The study ended")
+    assert plain.index("Recorded architectures (fashion-nas)") > plain.index("Done: ")
     assert "PASHA saved" in plain
     assert "Training the winner" in done.stderr
     assert "\x1b" not in done.stdout
@@ -93,7 +93,7 @@ def test_for_machines():
         assert part["furthest"] <= 9
         assert 0 < part["winner"]["accuracy"] <= 1
         assert set(part["winner"]["config"]) == set(digits.SPACE)
-        assert part["why"].startswith("The study ended")
+        assert part["why"].startswith("Done: ")
     simulated = told["asha_simulated"]
     assert simulated["ratio"] == simulated["epochs"] / told["pasha"]["epochs"]
     assert simulated["held"] <= simulated["reports"]
@@ -108,7 +108,7 @@ def test_for_machines():
 def test_quiet_tells_the_figures_only():
     done = demo(*SMALL, "--quiet")
     assert done.stderr == ""
-    assert "The study ended" in done.stdout
+    assert "Done: " in done.stdout
 
 
 def test_a_terminal_gets_the_live_view():

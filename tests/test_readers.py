@@ -1,4 +1,4 @@
-"""Displays, figures and commands read studies through views and results, not through engines."""
+"""What shows a study, and what adapts it, reads views and results, and never an engine."""
 
 import ast
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import rungwise
 
 ROOT = Path(rungwise.__file__).parent
-READERS = ("display", "plots", "cli")
+READERS = ("callbacks", "cli", "dashboard", "display", "integrations", "plots")
 FILES = sorted(path for part in READERS for path in (ROOT / part).rglob("*.py"))
 
 

@@ -38,7 +38,9 @@ def test_the_documented_call_gives_the_documented_fields():
     assert all(epsilon >= 0 for _, epsilon in result.epsilons)
     assert [n for n, _ in result.epsilons] == sorted({n for n, _ in result.epsilons})
     assert len(set(result.rows)) == 256
-    assert re.fullmatch(r"The study ended because [^.]*; the ceiling [^;]*\.", result.why)
+    assert re.fullmatch(r"The study ended because [^.]*; the ceiling [^;]*\.", result.rule)
+    done = r"Done: 256 configurations compared; trial \d+ won at resource \d+\."
+    assert re.fullmatch(done, result.why)
 
 
 def test_best_is_the_best_reported_value_anywhere():
@@ -107,7 +109,10 @@ def test_without_a_maximum_the_table_is_the_maximum():
 def test_ragged_curves_are_runs_that_diverged():
     table = rw.Table([[0.9, 0.8, 0.7], [0.2], [0.5, 0.4]])
     result = rw.simulate(table, rw.ASHA(eta=2), trials=[0, 1, 2], workers=1)
-    assert result.best.row == 1  # what it reported before it broke down still counts
+    assert result.best.row == 2  # a run that broke down wins over no other, whatever it reported
+    assert result.leaderboard()[-1].problem.startswith("diverged")
+    alone = rw.simulate(table, rw.RandomSearch(), trials=[1], workers=1)
+    assert alone.best.problem.startswith("diverged")
 
 
 def test_nothing_finite_reported_is_no_best():

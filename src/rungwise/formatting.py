@@ -35,6 +35,26 @@ def format_resource(resource: float) -> str:
     return f"{resource:,.0f}" if resource == int(resource) else f"{resource:,.4g}"
 
 
+def format_amount(resource: float, unit: str) -> str:
+    """An amount of training: ``81 epochs``, ``1 epoch``, ``81 units of resource``.
+
+    Args:
+        resource: the amount.
+        unit: what one unit is called, in the plural; ``"resource"`` where it has no name.
+    """
+    name = "units of resource" if unit == "resource" else unit
+    if resource == 1:
+        name = "unit of resource" if unit == "resource" else unit.removesuffix("s")
+    return f"{format_resource(resource)} {name}"
+
+
+def format_place(resource: float, unit: str) -> str:
+    """Where in a training something was: ``at 81 epochs``, ``at resource 81``."""
+    if unit == "resource":
+        return f"at resource {format_resource(resource)}"
+    return f"at {format_amount(resource, unit)}"
+
+
 def format_count(number: int, noun: str) -> str:
     """``1 trial``, ``2 trials``."""
     return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -202,7 +202,8 @@ def make_result(
     found, best = view.best, None
     if found is not None:
         at, row = int(found.resource), rows[found.trial]
-        best = Best(found.trial, found.config, found.value, at, row=row)
+        values = found.config, found.value, at
+        best = Best(found.trial, *values, problem=found.problem, row=row)
     return SimulationResult(
         best=best,
         seconds=seconds,

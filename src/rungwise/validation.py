@@ -73,6 +73,11 @@ def set_frozen(value: object, **clean: object) -> None:
         object.__setattr__(value, name, item)
 
 
+def find_sign(goal: str) -> float:
+    """What turns a value into a loss, which is always minimised, and a loss into a value."""
+    return 1.0 if goal == "min" else -1.0
+
+
 def parse_goal(value: Any) -> Goal:
     """``"min"`` or ``"max"``."""
     return cast("Goal", one_of("goal", value, ("min", "max")))

@@ -22,9 +22,9 @@ def test_drawing_ends_after_so_many_without_a_better_one(stall, drawn):
 
 
 def test_it_says_why():
-    assert "8 configurations were evaluated" in simulate(3).why
-    assert "3 in a row were not better than the best, so no more were drawn" in simulate(3).why
-    assert "in a row" not in simulate(4).why
+    assert "8 configurations were evaluated" in simulate(3).rule
+    assert "3 in a row were not better than the best, so no more were drawn" in simulate(3).rule
+    assert "in a row" not in simulate(4).rule
 
 
 def test_what_was_drawn_is_still_promoted():
@@ -70,7 +70,7 @@ def test_a_real_study_ends_by_itself_and_resumes_to_the_same(tmp_path):
         stall=6, trials=50, backend=rw.Threads(workers=1), study=tmp_path / "s.db", show="quiet",
     )  # fmt: skip
     assert result.trials == 7
-    assert "6 in a row" in result.why
+    assert "6 in a row" in result.rule
     assert rw.load(tmp_path / "s.db").why == result.why
 
 

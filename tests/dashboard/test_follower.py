@@ -9,15 +9,16 @@ import pytest
 from dashboard_stories import make_finished, make_interrupted, train, tune
 
 import rungwise as rw
+from rungwise.core.codec import jsonable
 from rungwise.core.decisions import Continue, Stop
 from rungwise.dashboard.details import write_files, write_trial
 from rungwise.dashboard.feed import Feed
-from rungwise.dashboard.follower import Follower
 from rungwise.dashboard.pacing import SHARE, Paced
 from rungwise.dashboard.rows import BEST, OTHERS, POINTS, RUNNING, CurveChoice, thin
 from rungwise.storage import tail
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning import requests
+from rungwise.tuning.follower import Follower
 from rungwise.views import StudyView, rungs
 
 
@@ -35,7 +36,7 @@ def test_a_fold_is_what_the_whole_log_says(studies):
         assert not follower.problem
         assert engine.reports == result.reports
         assert rungs(engine) == result.rungs()
-        assert StudyView(engine, result.metric).why == result.view.why
+        assert follower.view.why == result.why
         assert len(follower.fold.failures) == len(result.failures)
         assert [(rise.reports, rise.level) for rise in engine.timeline.rises] == result.ceilings
         outcomes = [engine.timeline.outcome(job.id) for job in engine.jobs]
@@ -109,7 +110,7 @@ def test_only_new_entries_are_read(tmp_path, monkeypatch):
     before = follower.fold.engine.reports
     real = tail.read_tail
     monkeypatch.setattr(
-        "rungwise.dashboard.follower.read_tail",
+        "rungwise.tuning.follower.read_tail",
         lambda log, position: read.append(position.entries) or real(log, position),
     )
     assert not follower.poll()
@@ -187,8 +188,7 @@ def test_rows_have_the_values_at_rungs(studies):
         assert row[7] == [pytest.approx(curve[level], rel=1e-6) for level in levels[: row[5]]]
         assert row[8] == dict(result.view.trial(row[0]).config)
     assert document["headline"]["best"]["trial"] == result.best.trial
-    saving = result.saved_versus_asha()
-    assert document["saving"]["other"] == saving.other
+    assert document["saving"] == jsonable(result.view.savings.to_json())
 
 
 def test_of_a_large_study_the_telling_curves_are_sent():
@@ -196,27 +196,27 @@ def test_of_a_large_study_the_telling_curves_are_sent():
     rw.simulate(rw.power_laws(1500, 9), rw.ASHA(), trials=1500, log=log)
     engine = rw.replay(log)
     choice = CurveChoice()
-    choice.choose(engine, 1)
+    view = StudyView(engine)
+    choice.choose(view, 1)
     assert BEST < len(choice._since) <= BEST + RUNNING + OTHERS
-    best = sorted(engine.trials, key=lambda trial: min(trial.losses))[:BEST]
-    assert {trial.id for trial in best} <= choice._since.keys()
+    assert {row.trial for row in view.leaderboard(BEST)} <= choice._since.keys()
 
 
 def test_long_curves_are_thinned_and_keep_their_best():
     log = rw.MemoryLog()
     rw.simulate(rw.power_laws(4, 1000), "fixed:1000", trials=4, log=log)
-    trial = rw.replay(log).trials[2]
-    resources, values = thin(trial, "min")
+    view = StudyView(rw.replay(log))
+    resources, values = thin(view, 2)
     assert len(resources) <= POINTS
     assert (resources[0], resources[-1]) == (1, 1000)
-    assert min(values) == pytest.approx(min(trial.losses), rel=1e-6)
+    assert min(values) == pytest.approx(min(value for _, value in view.curve(2)), rel=1e-6)
 
 
 def test_a_trial_is_told_with_its_files(studies):
     path = studies / "finished.db"
     follower = read_all(path)
-    best = follower.fold.engine.best.id
-    document = write_trial(follower.fold.engine, follower.fold, best)
+    best = follower.view.best.trial
+    document = write_trial(follower.view, follower.fold, best)
     files = write_files(path, best, [job["job"] for job in document["jobs"]])
     assert "epoch 1" in files["output"]
     assert files["checkpoints"]
@@ -224,7 +224,7 @@ def test_a_trial_is_told_with_its_files(studies):
     resource, metrics = files["metrics"][-1]
     assert resource == document["curve"][0][-1]
     assert metrics["accuracy"] == pytest.approx(1 - document["curve"][1][-1])
-    assert write_trial(follower.fold.engine, follower.fold, 10_000) is None
+    assert write_trial(follower.view, follower.fold, 10_000) is None
 
 
 def test_what_a_trial_prints_has_no_control_characters(studies):
@@ -278,7 +278,7 @@ def test_a_study_that_runs_says_what_is_to_come_and_one_that_was_extended_says_s
         feed.look()
         headline = json.loads(feed.write(0)[1])["headline"]
     assert headline["state"] == "running"
-    assert re.match(r"The study is running, \d+ trials to go; .*\.$", headline["why"])
+    assert re.match(r"Running: \d+ of 60 configurations started; trial ", headline["why"])
     assert headline["extensions"] == ["trials 40 → 60"]
     feed.look()
-    assert "was interrupted" in json.loads(feed.write(0)[1])["headline"]["why"]
+    assert json.loads(feed.write(0)[1])["headline"]["why"].startswith("Interrupted: ")

@@ -168,7 +168,7 @@ def test_a_study_is_followed_while_it_runs_in_two_tabs_and_to_its_end(tmp_path, 
             assert tuner.wait(60) == 0
             for tab in tabs:
                 expect(tab.page.locator("header .pill")).to_have_text("finished")
-            expect(tabs[0].page.locator(".why")).to_contain_text("The study ended because 60")
+            expect(tabs[0].page.locator(".why")).to_contain_text("Done: 60")
             best = rw.load(study).best
             expect(tabs[0].page.locator(".winner a")).to_have_text(f"trial {best.trial}")
 
@@ -194,7 +194,7 @@ def test_a_server_that_is_started_again_is_found_again(studies, open_page):
         shown = open_page(server.address)
         expect(shown.page.locator(".connection")).to_have_text("up to date")
     expect(shown.page.locator(".connection")).to_have_text(re.compile("ended|no connection"))
-    assert "The study ended" in shown.page.locator(".why").inner_text()  # the last state stays
+    assert "Done: " in shown.page.locator(".why").inner_text()  # the last state stays
     with serving(place, port=port):
         expect(shown.page.locator(".connection")).to_have_text("up to date")
     shown.wrong.clear()  # that nobody answered for a while is what this is about
@@ -291,7 +291,7 @@ def test_everything_is_reached_with_the_keyboard(server, open_page):
     shown = open_page(server.address)
     shown.go("finished.db/overview", "svg path")
     page, seen = shown.page, []
-    expect(page.locator(".why")).to_contain_text("The study ended")  # all of the page is there
+    expect(page.locator(".why")).to_contain_text("Done: ")  # all of the page is there
     page.evaluate("document.body.tabIndex = -1; document.body.focus()")
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -308,7 +308,7 @@ def test_a_report_opens_without_a_server(studies, tmp_path, browser):
         write_report(studies / name, target)
         shown = Watched(context)
         shown.page.goto(target.as_uri())
-        expect(shown.page.locator(".why")).to_contain_text("The study ended")
+        expect(shown.page.locator(".why")).to_contain_text("Done: ")
         for view in VIEWS:
             shown.go(f"{shown.page.evaluate('name => encodeURIComponent(name)', name)}/{view}")
         best = rw.load(studies / name).best.trial

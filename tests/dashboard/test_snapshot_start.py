@@ -11,10 +11,10 @@ import rungwise as rw
 from rungwise.dashboard import report
 from rungwise.dashboard.details import write_trial
 from rungwise.dashboard.feed import Feed
-from rungwise.dashboard.follower import Follower
 from rungwise.storage import snapshots, tail
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning import requests, snapshot_keeper
+from rungwise.tuning.follower import Follower
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def look(path):
     for name in ("epoch", "version"):
         del document[name]
     document["details"] = feed.read(
-        lambda engine, fold: [write_trial(engine, fold, one.id) for one in engine.trials]
+        lambda view, fold: [write_trial(view, fold, number) for number in range(view.trials)]
     )
     return document, feed.read(lambda _, fold: fold.begun_at)
 
@@ -182,7 +182,7 @@ def test_only_what_came_after_it_is_read(tmp_path, monkeypatch):
         entries = snapshots.read_snapshot(file.log).entries
     places, real = [], tail.read_tail
     monkeypatch.setattr(
-        "rungwise.dashboard.follower.read_tail",
+        "rungwise.tuning.follower.read_tail",
         lambda log, position: places.append(position.entries) or real(log, position),
     )
     look(path)

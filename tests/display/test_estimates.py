@@ -132,8 +132,11 @@ def test_savings_are_computed_rarely(monkeypatch):
 
 def test_asha_is_not_compared_with_itself_nor_with_the_open_end():
     for recipe in (rw.ASHA(max_resource=81), rw.PASHA()):
-        assert ChangeWatch(Clock()).saved(snapshot_of(rw.replay(log_of(recipe))), now=True) is None
-    assert ChangeWatch(Clock()).saved(snapshot_of(all_failed()), now=True) is None
+        found = ChangeWatch(Clock()).saved(snapshot_of(rw.replay(log_of(recipe))), now=True)
+        assert found.asha is None
+        assert found.full.full >= found.full.spent
+    failed = ChangeWatch(Clock()).saved(snapshot_of(all_failed()), now=True)
+    assert str(failed) == ""
     bounded = rw.replay(log_of(rw.PASHA(max_resource=81)))
-    assert ChangeWatch(Clock()).saved(snapshot_of(bounded), now=True) is not None
-    assert ChangeWatch(Clock()).saved(snapshot_of(bounded, open_ended=True), now=True) is None
+    assert ChangeWatch(Clock()).saved(snapshot_of(bounded), now=True).asha is not None
+    assert ChangeWatch(Clock()).saved(snapshot_of(bounded, open_ended=True), now=True).asha is None

@@ -76,7 +76,7 @@ def test_the_view_shows_what_a_person_asks_for(width):
     assert str(sum(curve != [] for curve in view.curves().values())) in ground.split()
     assert ground.count("━") > width // 8
     best = view.best
-    assert f"{best.value:.4g} at {best.resource:g}, trial {best.trial}" in text
+    assert f"{best.value:.4g} at resource {best.resource:g}, trial {best.trial}" in text
     assert f"row={best.config['row']}" in text
     assert view.explanation.split()[2] in text
     assert f"{view.trials} of 64 trials" in text
@@ -187,7 +187,7 @@ def test_ten_thousand_trials_are_shown():
     lines = drawn(snapshot_of(rw.replay(log), 60.0), over=True)
     text = "\n".join(lines)
     assert "10,000 of 10,000 trials" in text
-    assert "ASHA would have spent" in text
+    assert "times less than training every configuration to 27" in " ".join(text.split())
 
 
 def test_a_lost_terminal_harms_nobody():

@@ -218,7 +218,7 @@ def test_a_whole_study_ends_and_closes_its_file(make):
     assert len(ray.trials) == 6
     assert study.result.ended
     assert rw.load(study.path).reports == study.result.reports
-    assert "ended because" in study.scheduler.debug_string()
+    assert "Done: 6 configurations compared" in study.scheduler.debug_string()
 
 
 def test_no_more_trials_are_drawn_than_there_are_workers(make):

@@ -234,7 +234,7 @@ def test_samples_are_the_resource():
     assert search.n_candidates_ == [9, 3, 1]
     assert search.ceiling_ == 108
     assert set(sizes) == {(200, 100)}  # a wave takes part of each
-    assert search.why_.startswith("The study ended because 9 configurations were evaluated")
+    assert search.why_.startswith("Done: 9 configurations compared; ")
     assert set(search.best_params_) == {"C"}
     assert search.score(X, Y) > 0.7
     with pytest.raises(rw.InvalidArgumentError, match="there are 300 samples"):
@@ -531,7 +531,7 @@ def test_refit_by_a_function_and_not_at_all():
 
 def test_the_criterion_can_be_chosen():
     search = by_passes(ranking="rbo:0.5,0.99").fit(X, Y)
-    assert "rank-biased overlap" in search.why_.lower()
+    assert "rank-biased overlap" in search.study_.rule.lower()
 
 
 # -- arguments -----------------------------------------------------------------------------------

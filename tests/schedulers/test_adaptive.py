@@ -89,22 +89,22 @@ def make_misleading(rows=64, epochs=81):
 
 def test_an_early_ranking_that_misleads_decides_less():
     misled = rw.simulate(make_misleading(), rw.AdaptiveHalving(), trials=range(64))
-    assert "trials compared: 64 at 1, 32 at 3, 11 at 9, 6 at 27, 3 at 81" in misled.why
-    assert "half of the rung at 1, whose order did not last" in misled.why
+    assert "trials compared: 64 at 1, 32 at 3, 11 at 9, 6 at 27, 3 at 81" in misled.rule
+    assert "half of the rung at 1, whose order did not last" in misled.rule
     halved = rw.simulate(make_misleading(), rw.SuccessiveHalving(), trials=range(64))
     assert misled.rungs()[1].best < halved.rungs()[1].best
 
 
 def test_it_says_why():
     table = rw.power_laws(64, 81, seed=1)
-    why = rw.simulate(table, rw.AdaptiveHalving(), trials=64).why
+    why = rw.simulate(table, rw.AdaptiveHalving(), trials=64).rule
     assert "the best 1 in 3 of each full rung was promoted" in why
     assert "; trials compared: 64 at 1, 22 at 3, " in why
     assert "were drawn, because" not in why
     many = rw.simulate(rw.power_laws(200, 81, seed=1), rw.AdaptiveHalving(), trials=200)
     assert many.trials == 100
-    assert "ended because 100 configurations were evaluated" in many.why
-    assert "100 of 200 trials were drawn, because fewer configurations" in many.why
+    assert "ended because 100 configurations were evaluated" in many.rule
+    assert "100 of 200 trials were drawn, because fewer configurations" in many.rule
 
 
 def test_without_a_number_of_trials_it_goes_on_in_batches():

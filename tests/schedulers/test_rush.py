@@ -178,7 +178,7 @@ def test_equal_to_the_bar_is_good_enough_and_worse_is_not(value, promoted):
         "; 1 configuration was not trained further, at levels up to 1, because the prior "
         "configuration had been better"
     )
-    assert (free in result.why, held in result.why) == (promoted, not promoted)
+    assert (free in result.rule, held in result.rule) == (promoted, not promoted)
 
 
 def test_where_no_prior_has_been_there_is_no_bar():

@@ -62,8 +62,8 @@ def test_most_of_the_training_is_in_the_first_rung():
     found = rw.simulate(rw.power_laws(256, 81, seed=1), "sharp", trials=256)
     assert [rung.entered for rung in found.rungs() if rung.entered] == [256, 16, 5, 1]
     assert found.resource_spent == 256 + 16 * 2 + 5 * 6 + 18
-    assert "the best 1 in 16 of the first rung and 1 in 3 of every other full rung" in found.why
-    assert "in 4 rounds, and the last rung was 27" in found.why
+    assert "the best 1 in 16 of the first rung and 1 in 3 of every other full rung" in found.rule
+    assert "in 4 rounds, and the last rung was 27" in found.rule
 
 
 def test_a_longer_study_begins_like_a_shorter_one():
@@ -103,7 +103,7 @@ def test_further_trials_are_another_round_and_a_higher_maximum_is_used(tmp_path)
     assert rw.tune(train, SPACE, scheduler=scheduler, trials=8, study=study, **GIVEN).trials == 8
     result = rw.resume(study, train, trials=24, max_resource=9, show="quiet", trust=True)
     assert [rung.entered for rung in result.rungs()] == [24, 12, 4]
-    assert "in 2 rounds" in result.why  # of 8 and 24
+    assert "in 2 rounds" in result.rule  # of 8 and 24
 
 
 def test_a_study_that_is_extended_after_a_full_round_ends_as_a_longer_one(tmp_path):

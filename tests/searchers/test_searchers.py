@@ -173,7 +173,7 @@ def test_a_study_on_a_grid_ends_when_it_is_used_up():
         trials=100, show="quiet",
     )  # fmt: skip
     assert study.trials == 4
-    assert "there are no others" in study.why
+    assert "there are no others" in study.rule
 
 
 def _train(config, run):

@@ -38,7 +38,7 @@ def described(path):
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in list_rows(path)]
     return {
         "best": [result.best.trial, result.best.value, result.best.resource],
-        "why": result.view.why,
+        "why": result.rule,
         "trials": result.trials,
         "reports": result.reports,
         "spent": result.resource_spent,

@@ -388,7 +388,7 @@ def test_limits_end_it():
     with opened(resource_budget=3, trials=None) as study:
         for job in study.jobs():
             train(study, job)
-        assert "budget of 3 units" in study.result.why
+        assert "budget of 3 units" in study.result.rule
     with opened(seconds=0.2) as study:
         study.ask()
         time.sleep(0.25)
@@ -496,7 +496,7 @@ def test_a_study_goes_on_where_it_was(tmp_path):
     with opened(path) as study:
         train(study, study.ask())
         open_job = study.ask()
-    assert rw.load(path).why.startswith("The study was interrupted")
+    assert rw.load(path).why.startswith("Interrupted: ")
     with opened(path) as study:
         again = study.ask()
         assert (again.trial, again.id) == (open_job.trial, open_job.id + 1)

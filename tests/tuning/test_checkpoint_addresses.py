@@ -243,7 +243,7 @@ def test_a_storage_that_lets_nothing_be_removed_does_not_end_the_study(
     """Neither while it runs, to keep to a quota, nor when it has ended and is tidied up."""
     outage = Outage(monkeypatch, "rm", 10**6)
     result = tune(checkpoints=memory, study=study, backend=rw.Threads(1), show="lines", **options)
-    assert result.why.startswith("The study ended because 9 configurations were evaluated")
+    assert result.why.startswith("Done: 9 configurations compared; ")
     assert len(outage.waited) > 0
     said = capfd.readouterr().err
     assert said.count("checkpoints could not be removed") == 1

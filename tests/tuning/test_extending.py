@@ -76,7 +76,7 @@ def test_a_finished_study_goes_on_with_more_trials_and_up_to_a_higher_maximum(tm
     assert result.ceilings == [(0, 3), (first.reports, 9)]
     loaded = rw.load(path)
     assert loaded.why == result.why
-    assert "it had been extended (trials 9 → 27, max_resource 3 → 9)" in result.why
+    assert "it had been extended (trials 9 → 27, max_resource 3 → 9)" in result.rule
     (extension,) = loaded.view.extensions
     assert (extension.reports, extension.trials) == (first.reports, 9)
     assert loaded.to_json()["extensions"][0]["what"] == "trials 9 → 27, max_resource 3 → 9"
@@ -140,11 +140,11 @@ def test_an_extension_that_could_have_no_effect_is_refused(tmp_path, scheduler, 
 def test_budgets_and_targets_are_raised_and_the_jobs_they_cut_short_go_on(tmp_path):
     path = tmp_path / "s.db"
     first = tune(path, trials=None, resource_budget=4, target=0.334)
-    assert "resource" in first.why
-    assert "target" not in first.why
+    assert "resource" in first.rule
+    assert "target" not in first.rule
     third = resume(path, resource_budget=200)
     assert first.resource_spent < third.resource_spent
-    assert "the target 0.334 was reached" in third.why
+    assert "the target 0.334 was reached" in third.rule
     with pytest.raises(rw.errors.InvalidArgumentError, match="still be over, because the target"):
         resume(path, resource_budget=300)
     fourth = resume(path, resource_budget=201, target=-1)

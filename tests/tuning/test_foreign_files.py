@@ -159,7 +159,7 @@ def test_an_odd_description_is_named_and_hides_no_other_study(study, tmp_path, d
     )  # fmt: skip
     said = json.loads(rungwise(tmp_path, "list", "--json"))
     states = {row["study"]: row["state"] for row in said["studies"]}
-    assert states["other.db"] == "ended"
+    assert states["other.db"] == "finished"
     assert states["study.db"].startswith("cannot be read")
 
 

@@ -51,7 +51,7 @@ def test_the_best_checkpoint_is_kept_besides_the_last(tmp_path):
     assert furthest.reached == 9
     assert epochs_kept(result, furthest.trial) == [3, 9]
     shown = run_here(["show", str(tmp_path / "s.db")]).stdout
-    assert "checkpoint (of resource 3):" in shown
+    assert "checkpoint (at resource 3):" in shown
     document = rw.load(tmp_path / "s.db").to_json()["best"]
     assert (document["resource"], document["checkpoint_resource"]) == (3, 3)
 
@@ -63,7 +63,7 @@ def test_without_it_the_result_says_which_resource_the_checkpoint_is_of(tmp_path
     assert (best.resource, best.checkpoint_resource) == (3, reached)
     if reached != 3:
         shown = run_here(["show", str(tmp_path / "s.db")]).stdout
-        text = f"checkpoint (of resource {reached:g}, not of 3; --keep-best would have kept"
+        text = f"checkpoint (at resource {reached:g}; --keep-best keeps the one at resource 3 too)"
         assert text in " ".join(shown.split())
 
 

@@ -99,7 +99,7 @@ class Last:
 def test_a_slow_searcher_may_have_nothing_left():
     result = tune(Last())
     assert result.trials == 4
-    assert "there are no others" in result.why
+    assert "there are no others" in result.rule
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _let_go(monkeypatch):
 @pytest.mark.usefixtures("_let_go")
 def test_nobody_waits_for_a_proposal_that_is_not_needed_any_more():
     result = tune(Patient(), target=1.0)
-    assert "target" in result.why
+    assert "target" in result.rule
 
 
 @pytest.mark.usefixtures("_let_go")

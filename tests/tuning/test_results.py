@@ -122,7 +122,7 @@ def test_a_data_frame_is_made_of_plain_rows(either, monkeypatch):
 def test_a_result_shows_itself(either):
     best = either.best
     assert repr(either) == f"<result of 9 trials: loss={best.value:g}; {either.path}>"
-    assert either.why.startswith("The study ended because 9 configurations were evaluated")
+    assert either.why.startswith("Done: 9 configurations compared; trial ")
     assert either.seconds > 0
 
 

@@ -202,7 +202,7 @@ def test_what_is_trained_again_counts_as_spent(tmp_path, variant, workers):
 def test_a_budget_counts_what_is_trained_again(tmp_path):
     train, trained = counting(tmp_path, report)
     result, _ = tune(train, trials=None, resource_budget=60, scheduler=rw.ASHA())
-    assert "the budget of 60 units of resource is used up" in result.why
+    assert "the budget of 60 units of resource is used up" in result.rule
     assert 60 <= trained() <= 60 + 9
 
 
@@ -441,11 +441,11 @@ def test_a_script_that_is_interrupted_shows_no_traceback(tmp_path):
     last = done.stderr.splitlines()[-1]
     assert last.startswith("rungwise: Interrupted: ")
     assert "Go on with: rungwise resume s.db" in last
-    assert "was interrupted, 16 trials to go, and can be resumed" in done.stderr
+    assert "Interrupted: " in done.stderr
     assert "goes on" not in done.stderr
     result = rw.load(tmp_path / "s.db")
-    assert "was interrupted, 16 trials to go, and can be resumed" in result.why
-    assert "interrupted, 16 trials to go" in run_here(["list"], folder=tmp_path).stdout
+    assert (result.state, result.view.way_on) == ("interrupted", f"rungwise resume {result.path}")
+    assert "interrupted" in run_here(["list"], folder=tmp_path).stdout
 
 
 def test_other_errors_are_shown_as_before_after_an_interrupt(monkeypatch, capsys):
@@ -560,19 +560,20 @@ def test_a_trial_that_is_not_there_is_an_error_with_those_that_are(tmp_path):
 def test_a_study_of_asha_is_not_compared_with_asha(tmp_path):
     path = tmp_path / "s.db"
     result, _ = tune(without_checkpoints, study=path, scheduler=rw.ASHA())
-    assert result.saved_versus_asha() is None
+    assert result.view.savings.asha is None
     assert "would have spent" not in run_here(["show", path]).stdout
-    assert tune(without_checkpoints)[0].saved_versus_asha() is not None
+    pasha = tune(without_checkpoints, scheduler=rw.PASHA())[0]
+    assert pasha.view.savings.asha is not None
 
 
 def test_an_extension_that_trains_nothing_says_what_is_needed(tmp_path):
     path = tmp_path / "s.db"
     tune(without_checkpoints, study=path, scheduler=rw.ASHA(), max_resource=3, trials=4)
     result = rw.resume(path, without_checkpoints, max_resource=9, show="quiet")
-    assert "trained nothing more: a further promotion needs more trials" in result.why
+    assert "trained nothing more: a further promotion needs more trials" in result.rule
     assert rw.load(path).why == result.why
     result = rw.resume(path, without_checkpoints, trials=12, show="quiet")
-    assert "nothing more:" not in result.why
+    assert "nothing more:" not in result.rule
 
 
 def sometimes_failing(config, run):

@@ -48,7 +48,7 @@ def test_what_is_printed_is_the_same_with_and_without_a_replay(tmp_path, no_repl
     assert short.best == whole.best
     assert short.why == whole.why
     assert short.failures == whole.failures
-    assert short.saved_versus_asha() == whole.saved_versus_asha()
+    assert short.view.savings == whole.view.savings
     view = read_summary_view(path)
     assert (view.trials, view.reports, view.ended) == (whole.trials, whole.reports, True)
 

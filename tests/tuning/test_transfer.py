@@ -199,7 +199,7 @@ def test_leaders_come_first_and_set_the_bar(tmp_path, old):
     assert result.engine.study.scheduler == rw.Rush(rw.AdaptiveHalving(max_resource=9), priors=2)
     assert result.best.trial == 0
     assert {trial.id for trial in result.engine.trials if trial.resource > 1} == {0}
-    assert "stopped by the bar" in result.why or "not trained further" in result.why
+    assert "stopped by the bar" in result.rule or "not trained further" in result.rule
 
 
 def test_the_study_does_not_need_the_old_file_any_more(tmp_path, old):

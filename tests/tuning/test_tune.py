@@ -189,7 +189,7 @@ def test_a_target_ends_the_study_and_stops_what_is_under_way(tmp_path):
         scheduler=rw.RandomSearch(),
     )
     assert time.monotonic() - begun < 30
-    assert "ended because the target 0.05 was reached" in result.why
+    assert "ended because the target 0.05 was reached" in result.rule
     assert result.best.value == pytest.approx(0.05)
     assert result.best.resource == 4
     events = [event for event, _ in entries_of(tmp_path / "s.db")]
@@ -200,7 +200,7 @@ def test_a_target_ends_the_study_and_stops_what_is_under_way(tmp_path):
 
 def test_a_budget_of_resource_ends_the_study(tmp_path):
     result = tune(train, tmp_path / "s.db", resource_budget=20, trials=None)
-    assert "because the budget of 20 units of resource is used up" in result.why
+    assert "because the budget of 20 units of resource is used up" in result.rule
     assert 20 <= result.resource_spent < 20 + 9
 
 
@@ -209,7 +209,7 @@ def test_a_budget_of_seconds_ends_the_study_even_without_reports(tmp_path):
         file = tmp_path / f"{seconds}.db"
         begun = time.monotonic()
         result = tune(slow_or_not, file, seconds=seconds, trials=None, initial=[{"x": 0.9}])
-        assert f"because the budget of {seconds} seconds is used up" in result.why
+        assert f"because the budget of {seconds} seconds is used up" in result.rule
         assert time.monotonic() - begun < seconds + 28
         assert seconds <= result.seconds < seconds + 18
         assert rw.load(file).why == result.why
@@ -221,7 +221,7 @@ def test_a_budget_of_seconds_ends_the_study_even_without_reports(tmp_path):
 
 def test_paper_finish_ends_with_the_start_of_the_last(tmp_path):
     result = tune(train, tmp_path / "s.db", finish="paper", trials=4)
-    assert "the last of 4 configurations to be drawn was started" in result.why
+    assert "the last of 4 configurations to be drawn was started" in result.rule
 
 
 def test_nothing_found_says_why(tmp_path):
@@ -280,8 +280,8 @@ def test_a_study_that_is_being_worked_on_says_that_it_has_not_ended(tmp_path):
         seen.append(rw.load(path))
 
     tune(train, path, trials=1, on_report=look)
-    assert {(found.running, found.why[:24]) for found in seen} == {
-        (True, "The study has not ended;")
+    assert {(found.running, found.state, found.why[:28]) for found in seen} == {
+        (True, "running", "Running: all 1 configuration")
     }
 
 
@@ -534,12 +534,10 @@ def test_ctrl_c_leaves_everything_in_good_order(tmp_path):
     assert isinstance(stopped.value, KeyboardInterrupt)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
     assert display.shown[0] == "begin"
-    assert display.shown[-1].startswith(
-        "The study was interrupted, 5 trials to go, and can be resumed; the best 1 in"
-    )
+    assert display.shown[-1].startswith("Interrupted: 4 of 9 configurations started; ")
     stopped = rw.load(path)
     assert not stopped.ended
-    assert stopped.why.startswith("The study was interrupted, 5 trials to go, and can be resumed; ")
+    assert stopped.why.startswith("Interrupted: 4 of 9 configurations started; ")
     assert (stopped.running, stopped.to_json()["why"]) == (False, stopped.why)
     assert stopped.engine.open_jobs == []  # all have left
     result = rw.resume(path, saving, show="quiet")

@@ -128,7 +128,7 @@ def test_the_leaderboard_ranks_by_the_best_value_anywhere():
     assert [row.resource for row in rows] == [2, 1, 3, 1, None, None]
     assert [row.reached for row in rows] == [3, 3, 3, 1, 3, 0]
     assert [row.rung for row in rows] == [3, 3, 3, None, 3, None]
-    assert [row.state for row in rows] == [*["completed"] * 3, "failed", "completed", "failed"]
+    assert [row.state for row in rows] == [*["completed"] * 3, "failed", "diverged", "failed"]
     assert [row.note for row in rows] == ["", "", "", "boom", "", "boom"]
     assert rows[0].config == {"x": 0}
     assert views.leaderboard(engine, 2) == rows[:2]

@@ -12,7 +12,8 @@ from rungwise.views import StudyResult
 ROWS = [[2 - number / 9 + 1 / epoch for epoch in range(1, 10)] for number in range(9)]
 COMMON = {
     "winner",
-    "metric", "goal", "ended", "best", "why", "trials", "reports", "resource_spent",
+    "metric", "goal", "state", "ended", "best", "why", "numbers", "rule", "unit",
+    "trials", "reports", "resource_spent",
     "max_resource", "seconds", "ceilings", "epsilons", "leaderboard",
     "extensions",
 }  # fmt: skip
@@ -96,7 +97,7 @@ def test_documents_share_their_keys(real, simulated):
         assert ours[name] == theirs[name], name
     saved = {"checkpoint": None, "checkpoint_resource": None}
     assert {**theirs["best"], **saved, "row": simulated.best.row} == ours["best"]
-    assert set(theirs) - COMMON == {"study", "failures", "asha", "tags", "note"}
+    assert set(theirs) - COMMON == {"study", "way_on", "failures", "savings", "tags", "note"}
     assert set(ours) - COMMON == {"jobs", "rows", "leads"}
 
 

@@ -11,6 +11,7 @@ from rungwise.tuning.exports import list_rows
 from rungwise.tuning.opening import read_view
 from rungwise.tuning.summaries import read_summary_view
 from rungwise.views import choose_winner, find_record
+from rungwise.views.winners import BROKEN
 
 LEVELS = (1, 3, 9)
 
@@ -25,7 +26,7 @@ def make_trial(number, losses):
 
 def rank(winner, *curves):
     trials = [make_trial(number, list(losses)) for number, losses in enumerate(curves)]
-    return sorted(range(len(trials)), key=lambda n: find_record(trials[n], LEVELS, winner).key)
+    return sorted(range(len(trials)), key=lambda n: find_record(trials[n], LEVELS, winner, {}).key)
 
 
 def test_the_highest_rung_comes_first_and_an_early_peak_does_not_count():
@@ -39,9 +40,12 @@ def test_the_highest_rung_comes_first_and_an_early_peak_does_not_count():
 
 def test_what_has_diverged_comes_last_and_nothing_reported_is_no_value():
     curves = [[0.1, 0.1, math.inf], [0.9], [], [math.inf], [0.8]]
-    assert rank("top", *curves) == [4, 1, 0, 2, 3]
-    assert find_record(make_trial(0, curves[0]), LEVELS, "top").place is None
-    assert find_record(make_trial(0, curves[0]), LEVELS, "best").place == 0
+    for winner in ("top", "best"):
+        assert rank(winner, *curves) == [4, 1, 0, 2, 3]
+        diverged = find_record(make_trial(0, curves[0]), LEVELS, winner, {})
+        assert (diverged.key[0], diverged.place) == (BROKEN, 0)
+        assert diverged.problem == "diverged: its last value, at 3, is not finite"
+    assert find_record(make_trial(0, curves[3]), LEVELS, "best", {}).place is None
 
 
 def test_reports_that_are_sparse_count_where_they_reach_a_rung():
@@ -49,7 +53,7 @@ def test_reports_that_are_sparse_count_where_they_reach_a_rung():
     trial.resources.extend([2, 4, 10])
     trial.losses.extend([0.3, 0.2, 0.4])
     trial.resource = 10
-    record = find_record(trial, LEVELS, "top")
+    record = find_record(trial, LEVELS, "top", {})
     assert (record.loss, record.place) == (0.4, 2)
 
 
@@ -77,7 +81,7 @@ def test_a_simulation_follows(winner, row, at, value):
     assert found.leaderboard()[0].trial == found.view.best.trial == row
     assert found.to_json()["winner"] == found.winner == winner
     assert found.to_json()["best"]["trial"] == row
-    assert ("Trial 1 wins by its value at 3, the highest rung, the best of 2" in found.why) == (
+    assert ("Trial 1 wins by its value at 3, the highest rung, the best of 2" in found.rule) == (
         winner == "top"
     )
 
@@ -100,7 +104,7 @@ def test_a_study_follows_in_its_file_and_the_rule_can_be_changed(tmp_path):
     found = rw.tune(overfit, space, **options, initial=initial, study=study, show="quiet")
     assert found.winner == "top"
     assert (found.best.config, found.best.resource) == ({"x": 1}, 3)
-    assert "wins by its value at 3" in found.why
+    assert "wins by its value at 3" in found.rule
     read = [rw.load(study).best.trial, read_view(study).best.trial]
     read += [read_summary_view(study).best.trial, list_rows(study, "trials")[0]["trial"]]
     assert read == [1] * 4

@@ -148,6 +148,7 @@ class StudyEnded:
         best_trial: the trial that has it.
         best_resource: where.
         best_config: its configuration.
+        best_problem: why it would not have won over a healthy trial; empty if nothing is wrong.
         trials: the state of every trial.
         reports: how many reports there are.
         resource_spent: the resource trained in total.
@@ -164,3 +165,4 @@ class StudyEnded:
     reports: int
     resource_spent: float
     seconds: float
+    best_problem: str = ""

@@ -166,6 +166,8 @@ class MLflow(Callback):
             now = int(time.time() * 1000)
             points = [] if result.best is None else [("best", float(result.best), now, 0)]
             best = {"rungwise.why": result.why, "rungwise.best_trial": result.best_trial}
+            if result.best_problem:
+                best["rungwise.best_problem"] = result.best_problem
             tags = {name: str(value)[:5000] for name, value in best.items()}
             self._call("write", self._parent, points, None, tags)
             status = {"ended": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}

@@ -128,6 +128,7 @@ class WandB(Callback):
             {
                 "best": result.best,
                 "best_trial": result.best_trial,
+                "best_problem": result.best_problem,
                 "best_config": jsonable(dict(result.best_config)),
                 "why": result.why,
             }

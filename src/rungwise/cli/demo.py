@@ -255,7 +255,7 @@ def _print_outcome(outcome: Outcome) -> None:
         "winner": format_config(best.config),
         "validation": f"{best.value:.2%} correct after {best.resource:g} epochs "
         f"(trial {best.trial})",
-        "stopped": result.why,
+        "stopped": f"{result.why} {result.numbers}",
         "PASHA spent": f"{result.resource_spent:,g} epochs on {result.trials} configurations, none "
         f"more than {result.max_resource:g}, in {format_runtime(result.seconds)}",
         "ASHA, simulated": f"{saving.other:,g} epochs, {saving.ratio:.2f} times as many. "

@@ -11,15 +11,11 @@ from rungwise.cli.parameters import RESULT_AS_JSON, Argument
 from rungwise.cli.summary import line
 from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.formatting import format_value
-from rungwise.locking import FileLock
 from rungwise.storage.opening import is_study
 from rungwise.tuning.labels import read_labels_of
 from rungwise.tuning.summaries import read_summary_view
 
 Folder = Annotated[Path, Argument("The folder with the studies.")]
-
-RESUMABLE = "to be resumed"
-"""The state, for programs, of a study that has not ended and that no process works on."""
 
 
 def list_studies(folder: Folder = Path(), as_json: Annotated[bool, RESULT_AS_JSON] = False) -> None:
@@ -28,8 +24,7 @@ def list_studies(folder: Folder = Path(), as_json: Annotated[bool, RESULT_AS_JSO
         raise InvalidArgumentError("folder", str(folder), "there is no such folder")
     found = [_describe(path) for path in sorted(folder.iterdir()) if is_study(path)]
     if as_json:
-        rows = [{name: row[name] for name in row if name != "rest"} for row in found]
-        write_line(summary.as_line({"studies": rows}))
+        write_line(summary.as_line({"studies": found}))
         return
     console = out()
     if not found:
@@ -43,30 +38,29 @@ def list_studies(folder: Folder = Path(), as_json: Annotated[bool, RESULT_AS_JSO
         shown.add_column("tags and note")
     for row in found:
         best = "-" if row["best"] is None else f"{row['metric']} = {format_value(row['best'], 6)}"
-        counts = (str(row[name]) for name in ("trials", "reports"))
+        limit = "" if row["limit"] is None else f" of {row['limit']}"
+        counts = (f"{row['trials']}{limit}", str(row["reports"]))
         spent = "" if row["spent"] is None else f"{row['spent']:g}"
-        state = f"interrupted{row['rest']}" if row["state"] == RESUMABLE else row["state"]
         words = "; ".join(each for each in (", ".join(row["tags"]), row["note"]) if each)
         last = (line(words),) if labelled else ()
-        shown.add_row(line(row["study"]), line(state), *counts, line(best), spent, *last)
+        shown.add_row(line(row["study"]), line(row["state"]), *counts, line(best), spent, *last)
     console.print(shown)
 
 
 def _describe(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
-    row |= {"best": None, "spent": None, "tags": [], "note": ""}
+    row |= {"limit": None, "best": None, "spent": None, "tags": [], "note": ""}
     try:
         view = read_summary_view(path)
         tags, note = read_labels_of(path)
     except RungwiseError as error:
         return {**row, "state": f"cannot be read: {error}"}
-    running = FileLock(path.with_name(path.name + ".lock")).held()
     return {
         **row,
-        "state": "running" if running else "ended" if view.ended else RESUMABLE,
-        "rest": view.rest,
+        "state": view.state,
         "metric": view.metric,
         "trials": view.trials,
+        "limit": view.limits.trials,
         "reports": view.reports,
         "best": None if view.best is None else view.best.value,
         "spent": view.resource_spent,

@@ -16,6 +16,7 @@ from rungwise.tuning.loading import load
 from rungwise.tuning.summaries import load_summary
 
 Top = Annotated[int, Flag("Number of trials in the leaderboard.", least=1)]
+EXPLAIN = Flag("Also say by which rule trials were trained further, and why the winner won.")
 TrialNumber = Annotated[int | None, Flag("Show only the trial with this number, in detail.")]
 
 
@@ -23,6 +24,7 @@ def show(
     study: Annotated[Path, STUDY],
     top: Top = 10,
     trial: TrialNumber = None,
+    explain: Annotated[bool, EXPLAIN] = False,
     as_json: Annotated[bool, RESULT_AS_JSON] = False,
 ) -> None:
     """Show what a study has found so far: leaderboard, rungs, best configuration and state.
@@ -43,7 +45,7 @@ def show(
     if result.trials:
         print_leaderboard(console, result, top)
         summary.print_rungs(console, result)
-    summary.print_summary(console, result)
+    summary.print_summary(console, result, explain=explain)
     summary.print_failures(console, result)
     for found in result.retrained:
         console.print(

@@ -106,7 +106,9 @@ def _show(result: SimulationResult, table: Table, scheduler: str) -> None:
     if result.best is not None:
         best = result.best
         value = format_value(best.value, 6)
-        shown.add_row("best", f"row {best.row}: {value} at resource {best.resource}")
+        shown.add_row(
+            "best", f"row {best.row}: {value} at resource {best.resource} (trial {best.trial})"
+        )
     shown.add_row("configurations", str(len(result.rows)))
     shown.add_row("resource spent", str(result.resource_spent))
     shown.add_row("furthest", str(result.max_resource))
@@ -116,4 +118,5 @@ def _show(result: SimulationResult, table: Table, scheduler: str) -> None:
     if result.epsilons:
         shown.add_row("last ε", format_value(result.epsilons[-1][1], 6))
     console.print(shown)
-    console.print(result.why)
+    console.print(f"{result.why} {result.numbers}")
+    console.print(result.rule)

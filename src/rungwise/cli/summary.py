@@ -11,8 +11,14 @@ from rich.markup import escape
 
 from rungwise.cli.tables import print_columns
 from rungwise.core.codec import jsonable
-from rungwise.counterfactual import describe_saving
-from rungwise.formatting import format_runtime, format_value, strip_controls
+from rungwise.formatting import (
+    format_amount,
+    format_count,
+    format_place,
+    format_runtime,
+    format_value,
+    strip_controls,
+)
 from rungwise.tuning.failure_text import describe_failure
 from rungwise.tuning.result import TuningResult
 
@@ -22,43 +28,65 @@ def result_to_json(result: TuningResult, *, top: int = 10) -> dict[str, Any]:
     return result.to_json(top=top)
 
 
-def print_summary(console: Console, result: TuningResult, *, why: bool = True) -> None:
-    """The winner, why the study has ended or not (unless that was shown), and what it cost."""
-    if result.view.best is None:
+def print_summary(
+    console: Console, result: TuningResult, *, why: bool = True, explain: bool = False
+) -> None:
+    """The winner, how the study stands (unless that was shown), what it cost, and how to go on.
+
+    Args:
+        console: where to.
+        result: the study.
+        why: whether its headline is printed.
+        explain: whether the rule behind it is, too.
+    """
+    view = result.view
+    if view.best is None:
         console.print("[bold]No trial has reported a finite value.[/bold]")
     else:
-        best = result.best
-        console.print(
-            f"[bold]Best: {line(result.metric)} = {format_value(best.value, 6)}[/bold] at resource "
-            f"{best.resource:g}, trial {best.trial}"
-        )
-        for name, value in best.config.items():
-            console.print(f"  {line(name)} = {line(repr(value))}", soft_wrap=True)
-        if best.checkpoint is not None:
-            held = ""
-            if best.checkpoint_resource is not None:
-                held = f" (of resource {best.checkpoint_resource:g}"
-                if best.checkpoint_resource != best.resource:
-                    held += f", not of {best.resource:g}; --keep-best would have kept that one too"
-                held += ")"
-            console.print(f"  checkpoint{held}: {line(str(best.checkpoint))}", soft_wrap=True)
+        _print_best(console, result)
     if why:
-        console.print(line(result.why))
+        console.print(line(f"{result.why} {result.numbers}".rstrip()))
+    if explain:
+        console.print(line(result.rule))
+    if view.way_on and not view.ended:
+        console.print(f"Go on with: {line(view.way_on)}", soft_wrap=True)
     tags, note = result.labels
     if tags:
         console.print(f"Tags: {line(', '.join(tags))}", soft_wrap=True)
     if note:
         console.print(f"Note: {line(note)}", soft_wrap=True)
     failed = f", {len(result.failures)} failed attempts" if result.failures else ""
-    again = result.view.resource_repeated
+    again = view.resource_repeated
     repeated = f" ({again:g} of them trained again, without a checkpoint)" if again else ""
+    spent = format_amount(result.resource_spent, view.unit)
     console.print(
-        f"{result.trials} trials, {result.reports} reports, {result.resource_spent:g} units of "
-        f"resource{repeated}, {format_runtime(result.seconds)}{failed}"
+        f"{format_count(result.trials, 'trial')}, {format_count(result.reports, 'report')}, "
+        f"{line(spent)}{repeated}, {format_runtime(result.seconds)}{failed}"
     )
-    saving = result.saved_versus_asha() if result.view.best is not None else None
-    if saving is not None:
-        console.print(describe_saving(saving))
+    saved = str(view.savings) if view.best is not None else ""
+    if saved:
+        console.print(line(saved))
+
+
+def _print_best(console: Console, result: TuningResult) -> None:
+    best, unit = result.best, result.view.unit
+    console.print(
+        f"[bold]Best: {line(result.metric)} = {format_value(best.value, 6)}[/bold] "
+        f"{line(format_place(best.resource, unit))}, trial {best.trial}"
+    )
+    if best.problem:
+        console.print(f"  No healthy trial has a finite value. This one {line(best.problem)}.")
+    for name, value in best.config.items():
+        console.print(f"  {line(name)} = {line(repr(value))}", soft_wrap=True)
+    if best.checkpoint is not None:
+        held = ""
+        if best.checkpoint_resource is not None:
+            held = f" ({format_place(best.checkpoint_resource, unit)}"
+            if best.checkpoint_resource != best.resource:
+                there = format_place(best.resource, unit)
+                held += f"; --keep-best keeps the one {there} too"
+            held += ")"
+        console.print(f"  checkpoint{held}: {line(str(best.checkpoint))}", soft_wrap=True)
 
 
 def print_rungs(console: Console, result: TuningResult) -> None:

@@ -42,7 +42,7 @@ from rungwise.core.events import (
     find_flaw,
 )
 from rungwise.core.extension import find_obstacle, record_extension
-from rungwise.core.limits import Limits
+from rungwise.core.limits import NO_OTHERS, NOTHING_LEFT, Limits, describe_last
 from rungwise.core.requests import find_illegal
 from rungwise.core.scheduler import Draw, Extension, Move, Promote
 from rungwise.core.study import Study
@@ -158,7 +158,7 @@ class Engine(StudyState):
     def _watch(self, event: Reported, loss: float) -> None:
         if self.ended is None:
             if loss <= self._target:
-                self.ended = _name_target(self.study.limits)
+                self.ended = self.study.limits.describe_target()
             else:
                 self.ended = self._out_of_budget(self.study.limits, event.at)
 
@@ -220,19 +220,19 @@ class Engine(StudyState):
 
     def _explain_drained(self) -> str:
         drawn = len(self.trials)
-        whole = " (there are no others)" if self.exhausted else ""
+        whole = NO_OTHERS if self.exhausted else ""
         if self._stalled:
             whole = f" ({self.study.limits.stall} in a row were not better than the best, so no "
             whole += "more were drawn)"
         were = "configuration was" if drawn == 1 else "configurations were"
-        return f"{drawn} {were} evaluated{whole} and nothing more was promotable"
+        return f"{drawn} {were} evaluated{whole}{NOTHING_LEFT}"
 
     def _draw(self, move: Draw, config: Config) -> Decision:
         trial = Trial(len(self.trials), config, move.bracket)
         self.trials.append(trial)
         self.scheduler.started(trial)
         if len(self.trials) == self._last:
-            self.ended = _name_last(len(self.trials))
+            self.ended = describe_last(len(self.trials))
         return self._run(trial, move.until)
 
     def _promote(self, move: Move) -> Decision:
@@ -329,9 +329,9 @@ class Engine(StudyState):
     def find_end(self, limits: Limits, at: float) -> str | None:
         """Why the study would be over by now with these limits; None if it would go on."""
         if self.best_loss <= self._to_target(limits):
-            return _name_target(limits)
+            return limits.describe_target()
         if limits.finish == "paper" and len(self.trials) == (limits.trials or 0) + self.added:
-            return _name_last(len(self.trials))
+            return describe_last(len(self.trials))
         return self._out_of_budget(limits, at)
 
     def _extended(self, event: StudyExtended) -> Noted:
@@ -368,14 +368,6 @@ class Engine(StudyState):
         """Start the job of a trial again, which the end of the study had cut short."""
         trial.state = MOVES[trial.state, Cause.EXTEND]
         self._lost.append(trial)
-
-
-def _name_target(limits: Limits) -> str:
-    return f"the target {limits.target:g} was reached"
-
-
-def _name_last(number: int) -> str:
-    return f"the last of {number} configurations to be drawn was started"
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}

@@ -10,6 +10,12 @@ from rungwise.validation import Goal, one_of, real, set_frozen, whole
 
 Finish = Literal["drain", "paper"]
 
+Ending = Literal["target", "seconds", "resource", "cost", "last", "exhausted", "drained"]
+"""What ended a study; ``"exhausted"``: it drained, and there are no other configurations."""
+
+NO_OTHERS = " (there are no others)"
+"""What the clause of a study says that ended because its space has no more configurations."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -96,9 +102,51 @@ class Limits:
     def exhausted(self, *, seconds: float, resource: float, cost: float) -> str | None:
         """Which budget is used up, as a clause of a message; None if none is."""
         if self.seconds is not None and seconds >= self.seconds:
-            return f"the budget of {self.seconds:g} seconds is used up"
+            return self._describe_budget("seconds")
         if self.resource is not None and resource >= self.resource:
-            return f"the budget of {self.resource:g} units of resource is used up"
+            return self._describe_budget("resource")
         if self.cost is not None and cost >= self.cost:
-            return f"the budget of {self.cost:g} in cost is used up"
+            return self._describe_budget("cost")
         return None
+
+    # These clauses are part of the log, and a replay compares them: their words must not change.
+
+    def _describe_budget(self, name: Literal["seconds", "resource", "cost"]) -> str:
+        unit = {"seconds": "seconds", "resource": "units of resource", "cost": "in cost"}[name]
+        return f"the budget of {getattr(self, name):g} {unit} is used up"
+
+    def describe_target(self) -> str:
+        """That the target was reached, as a clause of a message."""
+        return f"the target {self.target:g} was reached"
+
+    def name_ending(self, ended: str) -> Ending | None:
+        """What ended a study with these limits, by the clause that says it; None for any other.
+
+        Args:
+            ended: the clause.
+        """
+        if self.target is not None and ended == self.describe_target():
+            return "target"
+        for name in _BUDGETS:
+            if getattr(self, name) is not None and ended == self._describe_budget(name):
+                return name
+        if ended.endswith(LAST_STARTED):
+            return "last"
+        if not ended.endswith(NOTHING_LEFT):
+            return None
+        return "exhausted" if NO_OTHERS in ended else "drained"
+
+
+_BUDGETS: tuple[Literal["seconds", "resource", "cost"], ...] = ("seconds", "resource", "cost")
+
+NOTHING_LEFT = " and nothing more was promotable"
+"""How the clause of a study ends in which nothing was left to do."""
+
+
+LAST_STARTED = " configurations to be drawn was started"
+"""How the clause of a study ends that ended as soon as its last trial had started."""
+
+
+def describe_last(number: int) -> str:
+    """That the last configuration was started, as a clause of a message."""
+    return f"the last of {number}{LAST_STARTED}"

@@ -13,14 +13,13 @@ import numpy as np
 
 from rungwise.checkpoints import FolderStore
 from rungwise.core.codec import jsonable
-from rungwise.core.engine import Engine
-from rungwise.dashboard.follower import Fold
 from rungwise.dashboard.rows import thin
 from rungwise.dashboard.texts import write_config
 from rungwise.errors import RungwiseError
 from rungwise.formatting import strip_controls
 from rungwise.storage.study_file import StudyFile, study_folder
 from rungwise.tuning.checkpoint_retention import trial_place
+from rungwise.tuning.follower import Fold
 from rungwise.tuning.loading import read_options
 from rungwise.views import StudyView
 from rungwise.views.hyperparameters import Comparable, compare_trials, rank_importance
@@ -43,37 +42,37 @@ COMPARED = 1000
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def write_trial(engine: Engine, fold: Fold, number: int) -> dict[str, Any] | None:
+def write_trial(view: StudyView, fold: Fold, number: int) -> dict[str, Any] | None:
     """What the log knows of a trial; None if there is no such trial."""
-    if not 0 <= number < len(engine.trials):
+    if not 0 <= number < view.trials:
         return None
-    trial = engine.trials[number]
-    view = StudyView(engine, fold.about.metric).trial(number)
-    starts, ends = engine.timeline.starts, engine.timeline.ends
+    trial = view.trial(number)
     return {
         "trial": number,
-        "state": view.state,
+        "state": trial.state,
         "note": clean(trial.note),
         "config": jsonable(trial.config),
         "texts": write_config(trial.config),
-        "curve": thin(trial, engine.study.goal, POINTS),
-        "story": [clean(sentence) for sentence in view.story()],
-        "jobs": [
-            {
-                "job": job.id,
-                "from": job.start,
-                "until": job.until,
-                "start": round(starts[job.id], 3),
-                "end": jsonable(round(ends[job.id], 3)),
-                "how": engine.timeline.outcome(job.id),
-            }
-            for job in engine.list_jobs(number)
-        ],
+        "curve": thin(view, number, POINTS),
+        "story": [clean(sentence) for sentence in trial.story()],
+        "jobs": [_write_job(view, job) for job in trial.jobs()],
         "failures": [
             {**one, "trace": clean(one["trace"]), "output": clean(one["output"])}
             for one in fold.failures
             if one["trial"] == number
         ][-FAILURES:],
+    }
+
+
+def _write_job(view: StudyView, number: int) -> dict[str, Any]:
+    job = view.job(number)
+    return {
+        "job": number,
+        "from": job.start,
+        "until": job.until,
+        "start": round(job.issued, 3),
+        "end": jsonable(round(job.left, 3)),
+        "how": job.outcome,
     }
 
 
@@ -156,9 +155,9 @@ def _read_metrics(file: StudyFile, owners: Mapping[int, int]) -> dict[int, list[
     return {number: points[:: -(-len(points) // POINTS)] for number, points in found.items()}
 
 
-def find_comparable(engine: Engine, fold: Fold, level: float | None) -> Comparable:
+def find_comparable(view: StudyView, level: float | None) -> Comparable:
     """The trials at a rung, not more than can be learned from in a moment."""
-    comparable = compare_trials(StudyView(engine, fold.about.metric), level)
+    comparable = compare_trials(view, level)
     points = comparable.points
     if len(points) > COMPARED:
         chosen = np.random.default_rng(0).choice(len(points), COMPARED, replace=False)

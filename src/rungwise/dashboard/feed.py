@@ -14,12 +14,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rungwise.core.engine import Engine
-from rungwise.dashboard import sections
-from rungwise.dashboard.follower import Fold, Follower
+from rungwise.dashboard import jobs, sections
 from rungwise.dashboard.pacing import Paced
 from rungwise.dashboard.rows import CurveChoice, list_rows
-from rungwise.views.folds import list_levels
+from rungwise.tuning.follower import Fold, Follower
+from rungwise.views import StudyView
 
 QUICK, SLOW = 0.4, 4.0
 """The fewest and the most seconds between two looks at the file."""
@@ -59,28 +58,24 @@ class Feed:
         left = sections.TimeLeft()
         self._curves = CurveChoice()
         self._levels: list[int] = []
+        follow = self._with_study
         self._paced: dict[str, Paced] = {
-            "headline": Paced(
-                self._with_fold(lambda f: sections.write_headline(self._follower, f))
-            ),
-            "saving": Paced(self._with_fold(sections.write_saving)),
-            "left": Paced(self._with_fold(left.write)),
-            "ladder": Paced(self._with_fold(sections.write_ladder)),
-            "history": Paced(self._with_fold(sections.write_history)),
-            "failures": Paced(self._with_fold(sections.write_failures)),
-            "use": Paced(self._with_fold(lambda f: f.jobs.measure_use(f.engine, f.clock))),
-            "choice": Paced(self._with_fold(self._choose)),
+            "headline": follow(lambda v, f: sections.write_headline(v, f, self.path)),
+            "saving": follow(lambda v, _: sections.write_saving(v)),
+            "left": follow(left.write),
+            "ladder": follow(lambda v, _: sections.write_ladder(v)),
+            "history": follow(lambda v, _: sections.write_history(v)),
+            "failures": follow(sections.write_failures),
+            "use": follow(lambda v, f: jobs.measure_use(v, f.clock)),
+            "choice": follow(lambda v, _: self._curves.choose(v, self._follower.version)),
         }
 
-    def _with_fold(self, compute: Callable[[Fold], Any]) -> Callable[[], Any]:
+    def _with_study(self, compute: Callable[[StudyView, Fold], Any]) -> Paced:
         def run() -> Any:
-            fold = self._follower.fold
-            return None if fold is None else compute(fold)
+            fold, view = self._follower.fold, self._follower.view
+            return None if fold is None or view is None else compute(view, fold)
 
-        return run
-
-    def _choose(self, fold: Fold) -> None:
-        self._curves.choose(fold.engine, self._follower.version)
+        return Paced(run)
 
     # -- looking -------------------------------------------------------------------------------
 
@@ -109,14 +104,14 @@ class Feed:
 
     def _check_place(self) -> None:
         """Start over for another study, or for another ladder."""
-        follower, fold = self._follower, self._follower.fold
+        follower, fold, view = self._follower, self._follower.fold, self._follower.view
         with self._changed:
             if follower.restarts != self._restarts:
                 self._restarts, self.epoch = follower.restarts, secrets.token_hex(4)
                 self._sections.clear()
                 self._begin()
-            if fold is not None:
-                levels = list(list_levels(fold.engine))
+            if fold is not None and view is not None:
+                levels = list(view.levels)
                 if levels != self._levels:  # rows count rungs, so all of them change
                     self._levels = levels
                     follower.version += 1
@@ -128,7 +123,7 @@ class Feed:
         found = {name: self._paced[name].get(version, now=not follower.running) for name in names}
         found.pop("choice", None)
         found["status"] = {
-            "state": sections.name_state(follower),
+            "state": sections.write_status(follower.view, running=follower.running),
             "problem": follower.problem,
             "restarts": follower.restarts,
         }
@@ -161,11 +156,11 @@ class Feed:
         for name, (version, value) in self._sections.items():
             if version > since or since == 0:
                 document[name] = value
-        fold = self._follower.fold
-        if fold is not None:
-            document["trials"] = list_rows(fold, since, self._levels)
-            document["curves"] = self._curves.list_curves(fold, since)
-            document["jobs"] = fold.jobs.list_rows(fold.engine, since)
+        fold, view = self._follower.fold, self._follower.view
+        if fold is not None and view is not None:
+            document["trials"] = list_rows(view, fold.trials, since)
+            document["curves"] = self._curves.list_curves(view, fold.trials, since)
+            document["jobs"] = jobs.list_rows(view, fold.jobs, since)
         return document
 
     def wait(self, epoch: str, since: int, timeout: float) -> tuple[str, int, str] | None:
@@ -180,11 +175,11 @@ class Feed:
             version, text = self.write(known)
             return self.epoch, version, text
 
-    def read(self, use: Callable[[Engine, Fold], Any]) -> Any:
+    def read(self, use: Callable[[StudyView, Fold], Any]) -> Any:
         """What a function finds in the study, which does not change meanwhile; None without one."""
         with self._changed:
-            fold = self._follower.fold
-            return None if fold is None else use(fold.engine, fold)
+            fold, view = self._follower.fold, self._follower.view
+            return None if fold is None or view is None else use(view, fold)
 
     def summarise(self) -> dict[str, Any]:
         """The row of the study in a list of studies."""

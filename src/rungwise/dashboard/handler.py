@@ -126,7 +126,7 @@ class Handler(BaseHTTPRequestHandler):
     def _show_trial(self, asked: dict[str, str]) -> None:
         _, feed = self._find_feed(asked)
         number = _read_number(asked, "trial")
-        found = feed.read(lambda engine, fold: details.write_trial(engine, fold, int(number)))
+        found = feed.read(lambda view, fold: details.write_trial(view, fold, int(number)))
         if found is None:
             raise Refusal(404, "There is no such trial.")
         jobs = [job["job"] for job in found["jobs"]]

@@ -32,7 +32,7 @@ class Importances:
                 return held[1]
             begun = time.monotonic()
             found = details.write_importance(
-                lambda: feed.read(lambda engine, fold: details.find_comparable(engine, fold, level))
+                lambda: feed.read(lambda view, _: details.find_comparable(view, level))
             )
             took = time.monotonic() - begun
             if len(self._found) > MOST:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
-from rungwise.core.engine import Engine
+from rungwise.core.codec import jsonable
+from rungwise.views import StudyView
 
 SHOWN = 3000
 """How many jobs are sent at most; of earlier ones only the sums are."""
@@ -13,70 +16,44 @@ BINS = 80
 """Into how many parts the study is divided for the utilisation."""
 
 
-class JobTimeline:
-    """Which jobs of an engine have changed.
+def list_rows(view: StudyView, changed: Sequence[int], since: int) -> list[list[Any]]:
+    """[job, trial, slot, start, end, from, until, how] of the last jobs that have changed.
 
     Args:
-        number: how many jobs there are.
-        version: the version of the study in which they are seen first.
-
-    Attributes:
-        seen: the version in which each job last changed.
+        view: the study.
+        changed: the version in which each job last changed.
+        since: the version that is known.
     """
+    rows: list[list[Any]] = []
+    for number in range(max(0, len(changed) - SHOWN), len(changed)):
+        if changed[number] > since:
+            job = view.job(number)
+            times = [round(job.issued, 3), jsonable(round(job.left, 3))]
+            rows.append([number, job.trial, job.slot, *times, job.start, job.until, job.outcome])
+    return rows
 
-    def __init__(self, number: int = 0, version: int = 0) -> None:
-        self.seen = [version] * number
 
-    def issued(self, version: int) -> None:
-        """The next job was issued."""
-        self.seen.append(version)
-
-    def left(self, job: int, version: int) -> None:
-        """A job has left its worker."""
-        self.seen[job] = version
-
-    def list_rows(self, engine: Engine, since: int) -> list[list[Any]]:
-        """[job, trial, slot, start, end, from, until, how] of the last jobs that have changed."""
-        first = max(0, len(self.seen) - SHOWN)
-        timeline, jobs = engine.timeline, engine.jobs
-        rows: list[list[Any]] = []
-        for number in range(first, len(self.seen)):
-            if self.seen[number] > since:
-                job, end = jobs[number], timeline.ends[number]
-                rows.append(
-                    [
-                        number,
-                        job.trial,
-                        timeline.slots[number],
-                        round(timeline.starts[number], 3),
-                        None if end != end else round(end, 3),  # noqa: PLR0124 - NaN while it runs
-                        job.start,
-                        job.until,
-                        timeline.outcome(number),
-                    ]
-                )
-        return rows
-
-    def measure_use(self, engine: Engine, clock: float) -> dict[str, Any]:
-        """How much of the workers' time jobs took, in all and in equal parts of the study."""
-        span = max(clock, 1e-9)
-        width = span / BINS
-        busy = [0.0] * BINS
-        for start, stop in zip(engine.timeline.starts, engine.timeline.ends, strict=True):
-            end = clock if stop != stop else stop  # noqa: PLR0124 - NaN while it runs
-            first, last = min(int(start / width), BINS - 1), min(int(end / width), BINS - 1)
-            if first == last:
-                busy[first] += end - start
-                continue
-            busy[first] += (first + 1) * width - start
-            busy[last] += end - last * width
-            for between in range(first + 1, last):
-                busy[between] += width
-        slots = max(1, engine.timeline.workers)
-        return {
-            "slots": engine.timeline.workers,
-            "span": clock,
-            "share": min(1.0, sum(busy) / (slots * span)) if self.seen else None,
-            "bins": [round(min(1.0, part / (slots * width)), 3) for part in busy],
-            "hidden": max(0, len(self.seen) - SHOWN),
-        }
+def measure_use(view: StudyView, clock: float) -> dict[str, Any]:
+    """How much of the workers' time jobs took, in all and in equal parts of the study."""
+    span = max(clock, 1e-9)
+    width = span / BINS
+    busy = [0.0] * BINS
+    times = view.job_times()
+    for start, stop in times:
+        end = clock if math.isnan(stop) else stop
+        first, last = min(int(start / width), BINS - 1), min(int(end / width), BINS - 1)
+        if first == last:
+            busy[first] += end - start
+            continue
+        busy[first] += (first + 1) * width - start
+        busy[last] += end - last * width
+        for between in range(first + 1, last):
+            busy[between] += width
+    slots = max(1, view.slots)
+    return {
+        "slots": view.slots,
+        "span": clock,
+        "share": min(1.0, sum(busy) / (slots * span)) if times else None,
+        "bins": [round(min(1.0, part / (slots * width)), 3) for part in busy],
+        "hidden": max(0, len(times) - SHOWN),
+    }

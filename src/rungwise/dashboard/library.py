@@ -186,7 +186,7 @@ def _read_ended(path: Path) -> dict[str, Any]:
     document: dict[str, Any] = jsonable(
         {
             "name": path.name,
-            "state": "finished" if view.ended else "interrupted",
+            "state": view.state,
             "metric": view.metric,
             "goal": view.goal,
             "trials": view.trials,

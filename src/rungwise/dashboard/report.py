@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from rungwise._version import __version__
-from rungwise.core.engine import Engine
 from rungwise.dashboard import details
 from rungwise.dashboard.bundle import bundle
 from rungwise.dashboard.feed import Feed
 from rungwise.dashboard.files import list_files, write_data
-from rungwise.dashboard.follower import Fold
 from rungwise.errors import InvalidArgumentError
 from rungwise.storage.opening import is_study
-from rungwise.views.folds import list_levels
+from rungwise.tuning.follower import Fold
+from rungwise.views import StudyView
 
 DETAILED = 60
 """Of how many trials the report has everything: the best, and the last that failed."""
@@ -97,29 +96,28 @@ def _collect(feed: Feed) -> dict[str, Any]:
     return {
         "snapshot": json.loads(text),
         "studies": [feed.summarise()],
-        "details": feed.read(lambda engine, fold: _list_details(feed.path, engine, fold)) or {},
+        "details": feed.read(partial(_list_details, feed.path)) or {},
         "importance": feed.read(_list_importances) or {},
     }
 
 
-def _list_details(path: Path, engine: Engine, fold: Fold) -> dict[str, Any]:
+def _list_details(path: Path, view: StudyView, fold: Fold) -> dict[str, Any]:
     """Everything about some trials."""
-    ranked = sorted(engine.trials, key=lambda trial: min(trial.losses, default=float("inf")))
-    chosen = [trial.id for trial in ranked[: DETAILED // 2]]
+    chosen = [row.trial for row in view.leaderboard(DETAILED // 2)]
     chosen += [one["trial"] for one in fold.failures[-DETAILED // 2 :]]
-    written = {number: details.write_trial(engine, fold, number) for number in chosen}
+    written = {number: details.write_trial(view, fold, number) for number in chosen}
     found = {number: document for number, document in written.items() if document is not None}
     jobs = {number: [job["job"] for job in found[number]["jobs"]] for number in found}
     files = details.write_all_files(path, jobs)
     return {str(number): {**document, **files[number]} for number, document in found.items()}
 
 
-def _list_importances(engine: Engine, fold: Fold) -> dict[str, Any]:
+def _list_importances(view: StudyView, _: Fold) -> dict[str, Any]:
     """The importance of parameters at every rung that enough trials have reached."""
     found = {}
-    for level in list_levels(engine):
-        if sum(trial.resource >= level for trial in engine.trials) >= FEWEST:
-            find = partial(details.find_comparable, engine, fold, level)
+    for level in view.levels:
+        if sum(resource >= level for resource in view.reached) >= FEWEST:
+            find = partial(details.find_comparable, view, level)
             found[str(level)] = details.write_importance(find)
     return found
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from heapq import nsmallest
 from typing import Any
 
 from rungwise.core.codec import jsonable
-from rungwise.core.engine import Engine
-from rungwise.core.trials import State, Trial
-from rungwise.dashboard.follower import Fold
 from rungwise.dashboard.texts import short
-from rungwise.views import folds
+from rungwise.views import RankedTrial, StudyView
 
 BEST, RUNNING, OTHERS = 60, 60, 180
 """Of how many trials the curves are sent at most: the best, those that run, and some others."""
@@ -22,36 +17,27 @@ POINTS = 90
 """How many points a curve has at most."""
 
 
-def list_rows(fold: Fold, since: int, levels: Sequence[int]) -> list[list[Any]]:
+def list_rows(view: StudyView, changed: Sequence[int], since: int) -> list[list[Any]]:
     """A row of every trial that has changed.
 
-    [trial, state, value, resource of it, reached, rung, note, values at the rungs, configuration]
+    [trial, state, value, resource of it, reached, rung, note, values at the rungs, configuration,
+    problem, key]: trials are ranked by the key, as the leaderboard ranks them.
+
+    Args:
+        view: the study.
+        changed: the version in which each trial last changed.
+        since: the version that is known.
     """
-    engine = fold.engine
-    furthest = folds.find_furthest(engine)
-    sign = 1.0 if engine.study.goal == "min" else -1.0
-    return [
-        _make_row(engine.trials[number], levels, furthest, sign)
-        for number, version in enumerate(fold.trials)
-        if version > since
-    ]
+    numbers = [number for number, version in enumerate(changed) if version > since]
+    return [_make_row(found) for found in view.list_rows(numbers)]
 
 
-def _make_row(trial: Trial, levels: Sequence[int], furthest: float, sign: float) -> list[Any]:
-    value = at = None
-    losses, resources = trial.losses, trial.resources
-    if losses:
-        best = min(losses)
-        if best < math.inf:
-            value, at = short(sign * best), resources[losses.index(best)]
-    reached = bisect_right(levels, trial.resource)
-    at_rungs = []
-    for level in levels[:reached]:
-        loss = losses[bisect_left(resources, level)]
-        at_rungs.append(short(sign * loss) if loss < math.inf else None)
-    state = folds.describe_state(trial, furthest)
-    config = jsonable(trial.config)
-    return [trial.id, state, value, at, trial.resource, reached, trial.note, at_rungs, config]
+def _make_row(found: RankedTrial) -> list[Any]:
+    row, (health, rung, loss, _) = found.row, found.key
+    at_rungs = [short(value) for value in found.at_rungs]
+    ranked = [short(row.value), row.resource, row.reached, len(at_rungs), row.note, at_rungs]
+    key = [health, rung, loss if loss < math.inf else None]
+    return [row.trial, row.state, *ranked, jsonable(row.config), row.problem, key]
 
 
 class CurveChoice:
@@ -60,37 +46,35 @@ class CurveChoice:
     def __init__(self) -> None:
         self._since: dict[int, int] = {}
 
-    def choose(self, engine: Engine, version: int) -> None:
+    def choose(self, view: StudyView, version: int) -> None:
         """Choose again."""
-        trials = engine.trials
-        if len(trials) <= BEST + RUNNING + OTHERS:
-            chosen = set(range(len(trials)))
+        trials = view.trials
+        if trials <= BEST + RUNNING + OTHERS:
+            chosen = set(range(trials))
         else:
-            keys = ((min(trial.losses, default=math.inf), trial.id) for trial in trials)
-            chosen = {number for _, number in nsmallest(BEST, keys)}
-            running = [t.id for t in trials[-2000:] if t.state is State.RUNNING]
-            chosen.update(running[-RUNNING:])
+            chosen = {row.trial for row in view.leaderboard(BEST)}
+            chosen.update(view.job(job).trial for job in view.open_jobs[-RUNNING:])
             # A stride that doubles: those chosen from fewer trials are mostly chosen again.
-            stride = 2 ** math.ceil(math.log2(len(trials) / OTHERS))
-            chosen.update(range(0, len(trials), stride))
+            stride = 2 ** math.ceil(math.log2(trials / OTHERS))
+            chosen.update(range(0, trials, stride))
         self._since = {number: self._since.get(number, version) for number in sorted(chosen)}
 
-    def list_curves(self, fold: Fold, since: int) -> list[list[Any]]:
+    def list_curves(self, view: StudyView, changed: Sequence[int], since: int) -> list[list[Any]]:
         """[[trial, resources, values], …] of chosen trials that have changed."""
         return [
-            [number, *thin(fold.engine.trials[number], fold.engine.study.goal)]
+            [number, *thin(view, number)]
             for number, chosen in self._since.items()
-            if chosen > since or fold.trials[number] > since
+            if chosen > since or changed[number] > since
         ]
 
 
-def thin(trial: Trial, goal: str, points: int = POINTS) -> list[list[Any]]:
+def thin(view: StudyView, number: int, points: int = POINTS) -> list[list[Any]]:
     """The resources and the values of a curve; of a long one its first, last, best, and some."""
-    count = len(trial.losses)
+    curve = view.curve(number)
+    count = len(curve)
     kept: Sequence[int] = range(count)
     if count > points:
         some = {round(place * (count - 1) / (points - 2)) for place in range(points - 1)}
-        kept = sorted(some | {trial.losses.index(min(trial.losses))})
-    sign = 1.0 if goal == "min" else -1.0
-    values = [short(sign * trial.losses[place]) for place in kept]
-    return [[trial.resources[place] for place in kept], values]
+        best = view.record(number).place
+        kept = sorted(some | ({best} if best is not None else set()))
+    return [[curve[place][0] for place in kept], [short(curve[place][1]) for place in kept]]

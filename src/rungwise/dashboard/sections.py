@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from rungwise import counterfactual
 from rungwise.backends.base import WorkerView
 from rungwise.core.codec import jsonable
-from rungwise.core.engine import Engine
 from rungwise.core.timeline import AppliedRequest
-from rungwise.dashboard.follower import Fold, Follower
 from rungwise.dashboard.texts import list_parameters, short, write_config
 from rungwise.display.base import Snapshot
 from rungwise.display.estimate import Estimator
-from rungwise.errors import RungwiseError
-from rungwise.storage.study_file import shown
+from rungwise.tuning.follower import Fold
 from rungwise.tuning.labels import read_labels
-from rungwise.tuning.loading import WORKERS_KEY
 from rungwise.views import StudyView
 
 POINTS = 400
@@ -28,47 +22,43 @@ GROUPS = 100
 """How many reasons of failures are listed."""
 
 
-def name_state(follower: Follower) -> str:
-    """The state of a study in one word."""
-    fold = follower.fold
-    if fold is None:
-        return "running" if follower.running else "empty"
-    if follower.running:
-        return "running"
-    if fold.engine.ended is not None:
-        return "finished"
-    hopeless = fold.failures and not fold.engine.reports
-    return "failed" if hopeless else "interrupted"
+def write_status(view: StudyView | None, *, running: bool) -> str:
+    """The state of a study in one word; "empty" while its file holds none."""
+    if view is None:
+        return "running" if running else "empty"
+    return view.state
 
 
-def write_headline(follower: Follower, fold: Fold) -> dict[str, Any]:
+def write_headline(view: StudyView, fold: Fold, path: Path) -> dict[str, Any]:
     """What the study is and how it stands."""
-    engine, about = fold.engine, fold.about
-    view = StudyView(engine, about.metric)
+    about, limits = fold.about, view.limits
     tags, note = read_labels(about.options)
-    limits, maximum = view.limits, view.recipe.max_resource
+    running = view.state == "running"
     return {
-        "name": follower.path.name,
-        "path": str(follower.path),
-        "metric": about.metric,
+        "name": path.name,
+        "path": str(path),
+        "metric": view.metric,
         "goal": view.goal,
+        "unit": view.unit,
         "created": about.created,
         "version": about.version,
         "scheduler": _name(view.recipe),
-        "searcher": _name(engine.study.searcher),
+        "searcher": _name(view.searcher),
         "tags": list(tags),
         "note": note,
         "limits": {
             name: getattr(limits, name)
             for name in ("trials", "seconds", "resource", "cost", "target", "stall")
         },
-        "max_resource": None if about.open_ended else maximum,
+        "max_resource": None if about.open_ended else view.recipe.max_resource,
         "levels": list(view.levels),
-        "params": list_parameters(engine),
-        "state": name_state(follower),
-        "resume": _way_to_go_on(follower, fold),
-        "why": _explain(follower, view),
-        "ended": engine.ended,
+        "params": list_parameters(view),
+        "state": view.state,
+        "resume": view.way_on,
+        "why": view.why,
+        "numbers": view.numbers,
+        "rule": view.rule,
+        "ended": view.ended,
         "best": _describe_best(view),
         "trials": view.trials,
         "reports": view.reports,
@@ -78,8 +68,8 @@ def write_headline(follower: Follower, fold: Fold) -> dict[str, Any]:
         "seconds": round(fold.clock, 3),
         "ceiling": view.ceiling,
         "failures": len(fold.failures),
-        "open": len(engine.open_jobs) if follower.running else 0,
-        "workers": about.options.get(WORKERS_KEY, 1),
+        "open": len(view.open_jobs) if running else 0,
+        "workers": view.situation.workers,
         "extensions": [str(each) for each in view.extensions],
         "retrained": [
             {"trial": one.trial, "resource": one.resource, "value": short(one.value)}
@@ -92,28 +82,6 @@ def _name(recipe: Any) -> str:
     return "" if recipe is None else type(recipe).__name__
 
 
-def _explain(follower: Follower, view: StudyView) -> str:
-    """Why the study ended, goes on or stopped, and why the ceiling stands where it does."""
-    if view.ended:
-        return view.why
-    if follower.running:
-        return f"The study is running{view.rest}; {view.explanation}."
-    rest = view.rest and f"{view.rest},"
-    return f"The study was interrupted{rest} and can be resumed; {view.explanation}."
-
-
-def _way_to_go_on(follower: Follower, fold: Fold) -> str:
-    """What a person types to go on."""
-    if follower.running:
-        return ""
-    name = shown(follower.path)
-    if fold.about.train is None:
-        more = f", trials={len(fold.engine.trials) + 16}" if fold.engine.ended else ""
-        return f"rungwise.resume({name!r}, train{more})"
-    more = f" --trials {len(fold.engine.trials) + 16}" if fold.engine.ended else ""
-    return f"rungwise resume {shlex.quote(name)}{more}"
-
-
 def _describe_best(view: StudyView) -> dict[str, Any] | None:
     best = view.best
     if best is None:
@@ -122,35 +90,20 @@ def _describe_best(view: StudyView) -> dict[str, Any] | None:
         "trial": best.trial,
         "value": best.value,
         "resource": best.resource,
+        "problem": best.problem,
         "config": jsonable(best.config),
         "texts": write_config(best.config),
     }
 
 
-def write_saving(fold: Fold) -> dict[str, Any] | None:
-    """What ASHA would have spent on the same configurations; None where that cannot be said."""
-    engine, about = fold.engine, fold.about
-    if about.open_ended or engine.best is None:
-        return None
-    workers = about.options.get(WORKERS_KEY, 1)
-    try:
-        found = counterfactual.saving(engine, "asha", workers=max(1, int(workers)))
-    except (RungwiseError, ValueError, TypeError):
-        return None
-    return {
-        "spent": found.resource,
-        "other": found.other,
-        "ratio": found.ratio,
-        "how": found.how,
-        "text": counterfactual.describe_saving(found),
-    }
+def write_saving(view: StudyView) -> dict[str, Any]:
+    """What was saved, as far as it can be said."""
+    document: dict[str, Any] = jsonable(view.savings.to_json())
+    return document
 
 
-def write_ladder(fold: Fold) -> dict[str, Any]:
+def write_ladder(view: StudyView) -> dict[str, Any]:
     """The rungs, how the ceiling rose, and what its checks measured."""
-    engine = fold.engine
-    view = StudyView(engine, fold.about.metric)
-    checks: Sequence[Any] = getattr(engine.scheduler, "checks", ())
     return {
         "rungs": [
             [rung.level, rung.entered, rung.waiting, rung.running_to, short(rung.best)]
@@ -158,24 +111,26 @@ def write_ladder(fold: Fold) -> dict[str, Any]:
         ],
         "rises": [
             {"reports": r.reports, "level": r.level, "at": r.at, "spent": r.spent, "why": r.why}
-            for r in engine.timeline.rises
+            for r in view.rises
         ],
         "epsilons": thin([[count, short(value)] for count, value in view.epsilons]),
         "checks": thin(
-            [[n, short(measure), short(bound), stable] for n, measure, bound, _, stable in checks]
+            [
+                [n, short(measure), short(bound), stable]
+                for n, measure, bound, _, stable in view.checks
+            ]
         ),
         "explanation": view.explanation,
     }
 
 
-def write_history(fold: Fold) -> dict[str, Any]:
+def write_history(view: StudyView) -> dict[str, Any]:
     """How the best value improved."""
-    view = StudyView(fold.engine, fold.about.metric)
     bests = [[spent, round(at, 3), trial, short(value)] for spent, at, trial, value in view.bests]
     return {"bests": thin(bests)}
 
 
-def write_failures(fold: Fold) -> dict[str, Any]:
+def write_failures(view: StudyView, fold: Fold) -> dict[str, Any]:
     """Failures by their reason, the most frequent first; and what else is to be known."""
     groups: dict[str, dict[str, Any]] = {}
     for failure in fold.failures:
@@ -189,7 +144,7 @@ def write_failures(fold: Fold) -> dict[str, Any]:
         if failure["trial"] not in group["trials"] and len(group["trials"]) < 20:
             group["trials"].append(failure["trial"])
     often = sorted(groups.values(), key=lambda group: -group["count"])
-    found = sorted([*describe_requests(fold.engine), *fold.notices], key=lambda remark: remark[0])
+    found = sorted([*describe_requests(view), *fold.notices], key=lambda remark: remark[0])
     remarks = [[round(at, 1), kind, text] for at, kind, text in found]
     return {
         "groups": often[:GROUPS],
@@ -200,15 +155,15 @@ def write_failures(fold: Fold) -> dict[str, Any]:
     }
 
 
-def describe_requests(engine: Engine) -> list[tuple[float, str, str]]:
+def describe_requests(view: StudyView) -> list[tuple[float, str, str]]:
     """[(seconds, kind, text), …] of what people asked for."""
-    return [(one.at, "request", _describe_request(engine, one)) for one in engine.timeline.requests]
+    return [(one.at, "request", _describe_request(view, one)) for one in view.requests]
 
 
-def _describe_request(engine: Engine, request: AppliedRequest) -> str:
+def _describe_request(view: StudyView, request: AppliedRequest) -> str:
     number = request.number
     if request.kind == "extended":
-        return f"the study was extended: {engine.extensions[number]}"
+        return f"the study was extended: {view.extensions[number]}"
     if request.kind == "added":
         return f"{number} configuration{'s' * (number != 1)} added on request"
     reason = f": {request.reason}" if request.reason else ""
@@ -229,17 +184,15 @@ class TimeLeft:
     def __init__(self) -> None:
         self._estimator = Estimator()
 
-    def write(self, fold: Fold) -> str:
+    def write(self, view: StudyView, fold: Fold) -> str:
         """The estimate in words."""
-        engine, about = fold.engine, fold.about
         workers = []
-        for number, job in enumerate(engine.open_jobs):
-            found = engine.jobs[job]
-            reached = engine.trials[found.trial].resource
-            since = fold.clock - engine.timeline.starts[job]
+        for number, job in enumerate(view.open_jobs):
+            found = view.job(job)
+            reached = view.trial(found.trial).resource
+            since = fold.clock - found.issued
             workers.append(WorkerView(number, "", found.trial, reached, found.until, since))
-        idle = int(about.options.get(WORKERS_KEY, 1)) - len(workers)
+        idle = view.situation.workers - len(workers)
         workers += [WorkerView(len(workers) + more) for more in range(idle)]
-        view = StudyView(engine, about.metric)
-        snapshot = Snapshot(view, fold.clock, workers, open_ended=about.open_ended)
+        snapshot = Snapshot(view, fold.clock, workers)
         return str(self._estimator.left(snapshot))

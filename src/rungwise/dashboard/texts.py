@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rungwise.core.codec import jsonable
-from rungwise.core.engine import Engine
 from rungwise.space.domains import Choice, Float, Int
+from rungwise.views import StudyView
 
 
 def write_config(config: Mapping[str, Any]) -> dict[str, str]:
@@ -41,9 +41,9 @@ _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n",
 """Words that YAML takes for something else than text."""
 
 
-def list_parameters(engine: Engine) -> list[dict[str, Any]]:
+def list_parameters(view: StudyView) -> list[dict[str, Any]]:
     """The parameters in the user's order, each with how its values lie on an axis."""
-    space = getattr(engine.study, "space", None)
+    space = view.space
     found = []
     if space is not None:
         by_name = {one.name: one.domain for one in space.parameters}
@@ -51,7 +51,8 @@ def list_parameters(engine: Engine) -> list[dict[str, Any]]:
         names += [name for name in by_name if name not in names]
         found = [_describe(name, by_name[name]) for name in names]
     known = {one["name"] for one in found}
-    others = dict.fromkeys(name for trial in engine.trials[:500] for name in trial.config)
+    some = range(min(view.trials, 500))
+    others = dict.fromkeys(name for number in some for name in view.trial(number).config)
     found += [
         {"name": name, "kind": "options", "options": []} for name in others if name not in known
     ]

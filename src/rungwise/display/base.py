@@ -22,7 +22,6 @@ class Snapshot:
         failed_trials: how many trials have failed and are not retried.
         checkpoints_bytes: how much disk space the checkpoints take.
         study: where the study is kept, as the user would write it.
-        open_ended: whether no maximum was given; the one in the scheduler is a safety net then.
     """
 
     view: StudyView
@@ -32,7 +31,6 @@ class Snapshot:
     failed_trials: int = 0
     checkpoints_bytes: int = 0
     study: str = ""
-    open_ended: bool = False
 
     @property
     def metric(self) -> str:
@@ -42,7 +40,7 @@ class Snapshot:
     @property
     def max_resource(self) -> float | None:
         """How far a trial may be trained; None where that is open."""
-        return None if self.open_ended else self.view.recipe.max_resource
+        return self.view.maximum
 
     @property
     def busy(self) -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from rungwise.counterfactual import Saving
 from rungwise.display.base import Snapshot
 from rungwise.display.estimate import Estimator, TimeLeft
-from rungwise.schedulers import ASHA
 from rungwise.views import RungView
+from rungwise.views.savings import Savings
 
 Clock = Callable[[], float]
 
@@ -35,7 +34,7 @@ class ChangeWatch:
         self._estimator = Estimator()
         self._risen = 0
         self._best: tuple[int, float] | None = None
-        self._saving: Saving | None = None
+        self._saving: Savings | None = None
         self._saving_due = 0.0
         self._saving_reports = -1
 
@@ -66,24 +65,18 @@ class ChangeWatch:
         """How long it may still take."""
         return self._estimator.left(snapshot, ladder)
 
-    def saved(self, snapshot: Snapshot, *, now: bool = False) -> Saving | None:
-        """What was saved against ASHA, as of a few seconds ago.
-
-        None while it is not known, and for studies that have no maximum or are ASHA themselves.
+    def saved(self, snapshot: Snapshot, *, now: bool = False) -> Savings | None:
+        """What was saved, as of a few seconds ago; None while it is not known.
 
         Args:
             snapshot: the study.
             now: compute it even if that is not due.
         """
         view = snapshot.view
-        if snapshot.max_resource is None or not view.reports:
-            return None
-        if isinstance(view.recipe, ASHA):
-            return None
         begun = self._timer()
         if view.reports != self._saving_reports and (now or begun >= self._saving_due):
             self._saving_reports = view.reports
-            self._saving = view.saved_versus(workers=max(1, len(snapshot.workers)))
+            self._saving = view.savings
             done = self._timer()
             self._saving_due = done + max(PERIOD, SHARE * (done - begun))
         return self._saving

@@ -8,7 +8,7 @@ kind           what it holds
 ``best``       value, resource, trial, config
 ``progress``   everything that changes, every second
 ``notice``     text
-``ended``      text, why, and everything of ``progress``
+``ended``      text, state, why, numbers, rule, and everything of ``progress``
 =============  =======================================================================
 """
 
@@ -84,8 +84,9 @@ class EventDisplay:
     def end(self, snapshot: Snapshot, text: str) -> None:
         self._write_changes(snapshot)
         state = self._state(snapshot, over=True)
-        why = snapshot.view.why if snapshot.view.ended else text
-        self._write("ended", text=text, why=why, **state)
+        view = snapshot.view
+        told = {"why": view.why, "numbers": view.numbers, "rule": view.rule}
+        self._write("ended", text=text, state=view.state, **told, **state)
 
     def _write(self, kind: str, **fields: Any) -> None:
         elapsed = round(max(0.0, self._timer() - self._origin), 3)
@@ -116,7 +117,7 @@ class EventDisplay:
             "failed_trials": snapshot.failed_trials,
             "checkpoints_bytes": snapshot.checkpoints_bytes,
             "left": None if over else {"low": left.low, "high": left.high},
-            "asha": None if saved is None else asdict(saved),
+            "savings": None if saved is None else saved.to_json(),
         }
 
 
@@ -129,4 +130,5 @@ def _best(snapshot: Snapshot) -> dict[str, Any] | None:
         "resource": best.resource,
         "trial": best.trial,
         "config": best.config,
+        "problem": best.problem,
     }

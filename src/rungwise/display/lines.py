@@ -12,13 +12,14 @@ from rungwise.display.line_writer import LineWriter
 from rungwise.display.phrases import (
     describe_draws,
     describe_failures,
-    describe_saving,
     describe_scheduler,
 )
 from rungwise.formatting import (
+    format_amount,
     format_clock,
     format_config,
     format_count,
+    format_place,
     format_resource,
     format_value,
     strip_controls,
@@ -113,7 +114,7 @@ class LineDisplay:
         parts = [
             describe_draws(snapshot),
             format_count(view.reports, "report"),
-            f"{format_resource(view.resource_spent)} units spent",
+            f"{format_amount(view.resource_spent, view.unit)} spent",
         ]
         ceiling, epsilon, best = view.ceiling, view.epsilon, view.best
         if ceiling is not None:
@@ -128,7 +129,7 @@ class LineDisplay:
             parts.append(f"{snapshot.busy} of {len(snapshot.workers)} workers busy")
         saved = self._watch.saved(snapshot, now=over)
         if saved is not None:
-            parts.append(describe_saving(saved))
+            parts.append(str(saved))
         if not over:
             parts.append(f"left: {self._watch.left(snapshot)}")
         return ", ".join(parts)
@@ -139,6 +140,6 @@ def _best(snapshot: Snapshot) -> str:
     if best is None:
         return "none"
     return (
-        f"{format_value(best.value)} at {format_resource(best.resource)} by trial "
-        f"{best.trial} ({format_config(best.config)})"
+        f"{format_value(best.value)} {format_place(best.resource, snapshot.view.unit)} by trial "
+        f"{best.trial} ({best.problem or format_config(best.config)})"
     )

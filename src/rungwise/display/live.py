@@ -81,7 +81,7 @@ class LiveDisplay:
         self._guard(lambda: self._console.print(f"\n{strip_controls(text)}", markup=False))
         best = snapshot.view.best
         if best is not None and len(format_config(best.config)) > find_room(
-            best, self._console.width
+            best, snapshot.view.unit, self._console.width
         ):
             config = strip_controls(repr(dict(best.config)))
             whole = f"best configuration: {config}"

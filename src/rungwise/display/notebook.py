@@ -14,11 +14,16 @@ from rungwise.display.changes import SHARE, ChangeWatch, Clock
 from rungwise.display.phrases import (
     describe_draws,
     describe_failures,
-    describe_saving,
     describe_scheduler,
 )
 from rungwise.errors import InvalidArgumentError, MissingExtraError
-from rungwise.formatting import format_clock, format_count, format_resource, format_value
+from rungwise.formatting import (
+    format_amount,
+    format_clock,
+    format_count,
+    format_resource,
+    format_value,
+)
 from rungwise.views.html import escape, make_best, make_table
 
 PERIOD = 0.5
@@ -92,7 +97,7 @@ class NotebookDisplay:
             format_clock(snapshot.elapsed),
             describe_draws(snapshot),
             format_count(view.reports, "report"),
-            f"{format_resource(view.resource_spent)} units spent",
+            f"{format_amount(view.resource_spent, view.unit)} spent",
         ]
         if not ending:
             facts.append(f"{snapshot.busy} of {format_count(len(snapshot.workers), 'worker')} busy")
@@ -101,7 +106,7 @@ class NotebookDisplay:
             facts.append(f"failed: {describe_failures(snapshot)}")
         saved = self._watch.saved(snapshot, now=bool(ending))
         if saved is not None:
-            facts.append(describe_saving(saved))
+            facts.append(str(saved))
         parts = [f"<p><b>{escape(head)}</b><br/>{escape(' · '.join(facts))}</p>"]
         if view.best is not None:
             parts.append(make_best(view.best, snapshot.metric))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from rungwise.counterfactual import describe_saving
 from rungwise.display.base import Snapshot
 from rungwise.formatting import format_count, format_resource
 
-__all__ = ["describe_draws", "describe_failures", "describe_saving", "describe_scheduler"]
+__all__ = ["describe_draws", "describe_failures", "describe_scheduler"]
 
 
 def describe_draws(snapshot: Snapshot) -> str:

@@ -17,25 +17,26 @@ from rich.table import Table
 from rich.text import Text
 
 from rungwise.backends.base import WorkerView
-from rungwise.counterfactual import Saving
 from rungwise.display.base import Snapshot
 from rungwise.display.estimate import TimeLeft
 from rungwise.display.phrases import (
     describe_draws,
     describe_failures,
-    describe_saving,
     describe_scheduler,
 )
 from rungwise.formatting import (
+    format_amount,
     format_bytes,
     format_clock,
     format_config,
     format_count,
+    format_place,
     format_resource,
     format_value,
     strip_controls,
 )
 from rungwise.views import BestTrial, RungView
+from rungwise.views.savings import Savings
 
 BAR, MARK, LABEL, GOOD, BAD = "cyan", "yellow", "bright_black", "bold green", "red"
 
@@ -58,14 +59,14 @@ class Scene:
     Attributes:
         snapshot: the study.
         ladder: its rungs.
-        saved: what was saved against ASHA, if it is known.
+        saved: what was saved, if it is known.
         left: how long it may still take; None when it is over.
         notices: the last ones, oldest first.
     """
 
     snapshot: Snapshot
     ladder: Sequence[RungView]
-    saved: Saving | None
+    saved: Savings | None
     left: TimeLeft | None
     notices: Sequence[str]
 
@@ -196,45 +197,46 @@ def _facts(scene: Scene, width: int) -> Table:
     grid.add_column(overflow="fold")
     best = view.best
     if best is not None:
-        grid.add_row("best", _best(best, width))
+        grid.add_row("best", _best(best, view.unit, width))
     why = view.explanation
     label = "ceiling" if why.startswith("the ceiling ") else "rule"
     grid.add_row(label, Text(why.removeprefix("the ceiling ")))
     epsilon = view.epsilon
     if epsilon is not None:
-        note = ("   smaller differences are ignored", LABEL)
-        grid.add_row("ε", Text.assemble(f"{epsilon:.3g}", note))
+        note = ("   smaller differences count as equal", LABEL)
+        grid.add_row("noise", Text.assemble(f"{epsilon:.3g}", note))
     parts = [describe_draws(snapshot), format_count(view.reports, "report")]
-    parts.append(f"{format_resource(view.resource_spent)} units spent")
+    parts.append(f"{format_amount(view.resource_spent, view.unit)} spent")
     if snapshot.checkpoints_bytes:
         parts.append(f"{format_bytes(snapshot.checkpoints_bytes)} on disk")
     grid.add_row("so far", Text("   ".join(parts)))
     if snapshot.failures:
         grid.add_row("failed", Text(describe_failures(snapshot), style=BAD))
-    if scene.saved is not None:
-        grid.add_row("saved", Text(describe_saving(scene.saved)))
+    if scene.saved is not None and str(scene.saved):
+        grid.add_row("cost", Text(str(scene.saved)))
     if scene.left is not None:
         grid.add_row("left", Text(str(scene.left)))
     return grid
 
 
-def _best(best: BestTrial, width: int) -> Text:
+def _best(best: BestTrial, unit: str, width: int) -> Text:
     """The best so far, in two lines at most however long its configuration is."""
-    value, where = format_value(best.value), _place(best)
+    value, where = format_value(best.value), _place(best, unit)
     config = format_config(best.config)
-    room = find_room(best, width)
+    room = find_room(best, unit, width)
     if len(config) > room:
         config = config[: room - 1] + "…"
     return Text.assemble((value, GOOD), where, (config, LABEL))
 
 
-def find_room(best: BestTrial, width: int) -> int:
+def find_room(best: BestTrial, unit: str, width: int) -> int:
     """How many characters of the best configuration are shown."""
-    return max(16, 2 * (width - 9) - len(format_value(best.value) + _place(best)) - 12)
+    return max(16, 2 * (width - 9) - len(format_value(best.value) + _place(best, unit)) - 12)
 
 
-def _place(best: BestTrial) -> str:
-    return f" at {format_resource(best.resource)}, trial {best.trial}   "
+def _place(best: BestTrial, unit: str) -> str:
+    problem = f" ({best.problem})" if best.problem else ""
+    return f" {format_place(best.resource, unit)}, trial {best.trial}{problem}   "
 
 
 def _workers(scene: Scene, width: int, room: int) -> Table | None:

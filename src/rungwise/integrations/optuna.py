@@ -20,6 +20,7 @@ from rungwise.schedulers import ASHA, PASHA
 from rungwise.schedulers.presets import Promote
 from rungwise.validation import whole
 from rungwise.views import BestTrial
+from rungwise.views.winners import judge_health, rank_curve
 
 check_package("rungwise.integrations.optuna", "optuna", extra="optuna", at_least="4")
 
@@ -176,24 +177,34 @@ def best(study: Any) -> BestTrial:
 
 
 def _rank_trials(study: Any) -> list[BestTrial]:
-    """Trials that have reported a finite value, the best first."""
+    """Trials that have reported a finite value, the best first, ranked as any study is."""
     _check_single(study)
     sign = -1.0 if study.direction == optuna.study.StudyDirection.MAXIMIZE else 1.0
-    found: list[tuple[float, int, int]] = []
+    found = []
     trials = study.get_trials(deepcopy=False)
     for trial in trials:
-        values = trial.intermediate_values.items() if RETRAIN not in trial.user_attrs else ()
-        finite = [(sign * value, step) for step, value in values if math.isfinite(value)]
-        if finite:
-            loss, step = min(finite)
-            found.append((loss, trial.number, step))
-    if not found:
+        curve = {} if RETRAIN in trial.user_attrs else trial.intermediate_values
+        steps = sorted(curve)
+        if steps:
+            values = (sign * curve[step] for step in steps)
+            losses = [loss if math.isfinite(loss) else math.inf for loss in values]
+            failed = trial.state is optuna.trial.TrialState.FAIL
+            health = judge_health(losses, steps[-1], failed=failed)
+            found.append(rank_curve(trial.number, steps, losses, health))
+    ranked = sorted((one for one in found if one.place is not None), key=lambda one: one.key)
+    if not ranked:
         reasons = ["no trial has called trial.report(value, step)"]
         raise NothingFoundError(None, reasons)
-    ranked = [(loss, trials[number], step) for loss, number, step in sorted(found)]
+    best_first = [(one, trials[one.key[-1]]) for one in ranked]
     return [
-        BestTrial(each.number, dict(each.params), sign * loss, step + find_offset(each))
-        for loss, each, step in ranked
+        BestTrial(
+            each.number,
+            dict(each.params),
+            sign * one.loss,
+            sorted(each.intermediate_values)[one.place or 0] + find_offset(each),
+            problem=one.problem,
+        )
+        for one, each in best_first
     ]
 
 

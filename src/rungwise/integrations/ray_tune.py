@@ -164,7 +164,7 @@ class TuneStudy:
             auto_end=False,
             **self.options,
         )
-        self._engine = self._asked.result.engine
+        self._view = self._asked.result.view
         self._ids = TrialIds(f"{self.path}.files")
         _open[self.path] = self
 
@@ -222,7 +222,7 @@ class TuneStudy:
         self._reached[ray_id] = resource
         if self._asked.report(job, resource, result[self.metric]):
             return str(TrialScheduler.CONTINUE)
-        paused = self._engine.trials[job.trial].state is State.PAUSING
+        paused = self._view.trial(job.trial).state == State.PAUSING.value
         decision = str(TrialScheduler.PAUSE if paused else TrialScheduler.STOP)
         self._leaving[ray_id] = decision
         return decision

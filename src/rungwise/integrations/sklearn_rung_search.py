@@ -37,8 +37,6 @@ from rungwise.space import Int
 from rungwise.tuning.asked_job import Job
 from rungwise.tuning.open_study import open_study
 from rungwise.validation import one_of, whole
-from rungwise.views import StudyView
-from rungwise.views.ended import EndedStudy
 
 Amount = int | Literal["auto", "smallest", "exhaust"]
 
@@ -238,8 +236,7 @@ class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no t
                         study.ended(job)
                     else:
                         study.report(job, job.until, score)
-            ended = EndedStudy.record(study.result.engine)
-        self.study_ = StudyView(ended, "score")
+            self.study_ = study.result.view.detach()
         self.why_, self.ceiling_ = self.study_.why, int(self.study_.ceiling or levels[0])
         self._count(levels)
 

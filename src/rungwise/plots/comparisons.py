@@ -13,7 +13,7 @@ from rungwise.formatting import format_short
 from rungwise.plots import theme
 from rungwise.plots.figure import Figure, make_figure
 from rungwise.plots.layers import DOT, layer, legend, log_axis, tip
-from rungwise.validation import Goal, must_be, one_of, parse_goal, real
+from rungwise.validation import Goal, find_sign, must_be, one_of, parse_goal, real
 
 Against = Literal["spent", "seconds"]
 
@@ -152,7 +152,7 @@ def pareto(
 
 def find_front(points: Sequence[Point], goal: Goal) -> list[Point]:
     """The points that no other beats at the same or a lower cost, from the cheapest on."""
-    sign = 1 if goal == "min" else -1
+    sign = find_sign(goal)
     found: list[Point] = []
     for point in sorted(points, key=lambda point: (point.cost, sign * point.value)):
         if not found or sign * point.value < sign * found[-1].value:

@@ -20,7 +20,7 @@ from rungwise.plots.figure import Figure, make_figure
 from rungwise.plots.layers import DOT, hover, layer, legend, tip
 from rungwise.schedulers import FixedResource
 from rungwise.simulation import simulate
-from rungwise.validation import Goal, whole
+from rungwise.validation import Goal, find_sign, whole
 from rungwise.views import UNNAMED, StudyView, find_view
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ def learning_curves(
     whole("seed", seed, at_least=0)
     view = find_view(source)
     if view is not None:
-        axes = Axes("Learning curves", "resource", view.metric, view.goal, "trial")
+        axes = Axes("Learning curves", view.unit, view.metric, view.goal, "trial")
         numbers = _choose_trials(view, rows, top, sample, seed)
         curves = [_read_trial(view, number) for number in numbers]
     else:
@@ -163,7 +163,7 @@ def _read_row(table: Table, row: int) -> Curve:
     reached = int(np.flatnonzero(finite)[-1]) if finite.any() else -1
     loss = math.inf
     if reached >= 0:
-        loss = float(values[reached]) * (1 if table.goal == "min" else -1)
+        loss = float(values[reached]) * find_sign(table.goal)
     shown = np.where(finite, values, np.nan)[: reached + 1]
     resources = np.arange(1.0, reached + 2)
     name = f"row {row}" if table.names is None else str(table.names[row])
@@ -192,12 +192,10 @@ def _read_trial(view: StudyView, number: int) -> Curve:
     pairs = trial.curve()
     resources = np.array([resource for resource, _ in pairs], dtype=np.float64)
     values = np.array([value for _, value in pairs], dtype=np.float64)
-    # Ranked as the leaderboard is: by the best value at any resource, then in the order drawn.
-    sign = 1.0 if view.goal == "min" else -1.0
-    loss = min((sign * value for _, value in pairs if math.isfinite(value)), default=math.inf)
-    score = sign * loss if loss < math.inf else None
+    record = view.record(number)
+    score = None if record.place is None else pairs[record.place][1]
     about = format_config(trial.config)
-    return Curve(number, f"trial {number}", resources, values, score, (loss,), about)
+    return Curve(number, f"trial {number}", resources, values, score, record.key, about)
 
 
 def _check_numbers(numbers: Iterable[int], total: int, words: str) -> list[int]:
@@ -263,7 +261,7 @@ def _draw_best(
     dash = legend("strokeDash", names, dashes)
     tips = [
         *(tip("name", axes.kind), tip("place", "place")),
-        *(tip("x", "resource", ","), tip("y", "value", ".5~g")),
+        *(tip("x", axes.resource, ","), tip("y", "value", ".5~g")),
         tip("about", "configuration"),
     ]
     mark = {"type": "line", "strokeWidth": 2}

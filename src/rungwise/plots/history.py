@@ -186,7 +186,7 @@ def ladder(result: Any) -> Figure:
             **make_count_axis([0, *(job.at for job in jobs)]),
         },
         # Levels grow by a factor from rung to rung, so that a logarithm spaces them evenly.
-        y={"title": "resource (rungs)", **log_axis(low / 1.4, high * 1.6, _thin(ticks))},
+        y={"title": f"{view.unit} (rungs)", **log_axis(low / 1.4, high * 1.6, _thin(ticks))},
     )
 
 

@@ -225,7 +225,7 @@ def _describe_point(point: Point) -> dict[str, Any]:
 
 def _rank(view: StudyView, comparable: Comparable) -> list[Point]:
     """The trials, the best first."""
-    sign = 1 if view.goal == "min" else -1
+    sign = view.sign
     return sorted(comparable.points, key=lambda point: (sign * point.value, point.trial))
 
 

@@ -64,7 +64,7 @@ def history(result: Any, *, over: Over = "resource") -> Figure:
         title=f"The best {view.metric} so far",
         note="dots: another trial became the best",
         x={
-            "title": "resource spent" if over == "resource" else "seconds",
+            "title": f"{view.unit} spent" if over == "resource" else "seconds",
             "scale": {"zero": True, "nice": False},
         },
         y={"title": view.metric, "scale": {"domain": [low, high], "nice": False}},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rungwise import lazy_numpy as np
 from rungwise.errors import InvalidArgumentError, Words
-from rungwise.validation import Goal
+from rungwise.validation import Goal, find_sign
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,7 +45,7 @@ class Standing:
             below: the values of the same configurations in rung K−1.
             goal: whether they are minimised or maximised.
         """
-        sign = 1.0 if goal == "min" else -1.0
+        sign = find_sign(goal)
         upper, lower = (sign * np.asarray(x, dtype=np.float64).ravel() for x in (top, below))
         if upper.shape != lower.shape:
             raise InvalidArgumentError(

@@ -38,7 +38,7 @@ from rungwise.display import Display, Snapshot
 from rungwise.schedulers import ASHA, PASHA, FixedResource, Hyperband, RandomSearch
 from rungwise.simulation import simulate
 from rungwise.storage.memory import MemoryLog
-from rungwise.views import StudyView
+from rungwise.views import Situation, StudyView
 
 RECIPES: Mapping[str, Recipe] = {
     "PASHA": PASHA(max_resource=27),
@@ -206,7 +206,10 @@ class DisplayConformance:
     def test_a_study_without_a_maximum(self) -> None:
         """The one in its scheduler is a safety net then."""
         snapshots = list_snapshots(RECIPES["PASHA"])
-        self.watch(replace(one, study="", open_ended=True) for one in snapshots)
+        self.watch(
+            replace(one, study="", view=one.view.placed(Situation(open_ended=True)))
+            for one in snapshots
+        )
 
     def test_a_study_in_which_nothing_succeeded(self) -> None:
         """Every job failed: there is no best trial, and no ceiling was reached."""

@@ -99,7 +99,7 @@ class SchedulerConformance:
         assert {row for row, _, _ in result.jobs} == set(result.rows)
         assert result.max_resource <= RESOURCES
         assert all(start < until <= RESOURCES for _, start, until in result.jobs)
-        assert result.why.startswith("The study ended because ")
+        assert result.why.startswith("Done: 50 configurations compared; ")
 
     def test_one_trial_is_enough(self) -> None:
         """The smallest study ends."""

@@ -34,6 +34,7 @@ from rungwise.tuning.loading import WORKERS_KEY
 from rungwise.tuning.mirror import Mirror, MirrorPlace
 from rungwise.tuning.misuse import MisuseWatch
 from rungwise.tuning.notices import NoticeKeeper
+from rungwise.tuning.opening import view_study
 from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.requests import RequestDesk
 from rungwise.tuning.result import TuningResult
@@ -271,8 +272,9 @@ class AskingSession:
 
     def end_tracking(self, *, failed: bool, show: Callable[[str], None]) -> None:
         """The study ends, or stops: callbacks close what they have open."""
-        why = self.engine.why()
-        self._tracker.end(self.backend.now, why, failed=failed, show=show)
+        path, seconds = self._file.path if self._kept else None, self.backend.now
+        view = view_study(self.engine, self._file.about, path, running=False, seconds=seconds)
+        self._tracker.end(seconds, view.why, failed=failed, show=show)
         for text in self._tracker.take_notices():
             self.notice(text)
 

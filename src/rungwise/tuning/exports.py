@@ -42,7 +42,7 @@ def list_rows(study: str | os.PathLike[str], what: What = "reports") -> list[Row
         if what == "reports":
             return _reports(file)
         engine, _ = fold(file)
-        return list_trials(view_study(engine, file.about))
+        return list_trials(view_study(engine, file.about, file.path, running=False))
 
 
 def list_trials(view: StudyView) -> list[Row]:
@@ -56,6 +56,7 @@ def list_trials(view: StudyView) -> list[Row]:
             "reached": row.reached,
             "state": row.state,
             "note": row.note,
+            "problem": row.problem,
             **_config(row.config),
         }
         for row in view.leaderboard()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rungwise.core.reading import ReadableStudy
 from rungwise.errors import InvalidArgumentError
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning.folding import fold
-from rungwise.views import StudyView
+from rungwise.views import Situation, StudyView
 
 
 @contextmanager
@@ -52,10 +52,46 @@ def must_be_file(argument: str, path: str | os.PathLike[str]) -> None:
 def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> StudyView:
     """The state of a study, from its log alone: less than ``load``, which reads all notes too."""
     with open_to_read(study, types=types) as file:
-        engine, _ = fold(file)
-        return view_study(engine, file.about)
+        running = file.log.lock.held()
+        engine, seconds = fold(file)
+        return view_study(
+            engine,
+            file.about,
+            file.path,
+            running=running,
+            seconds=seconds,
+            failures=len(file.failures()),
+        )
 
 
-def view_study(study: ReadableStudy, about: About) -> StudyView:
-    """A study of a file, with what the file says of how it is read."""
-    return StudyView(study, about.metric, about.options.get("winner"))
+def view_study(
+    study: ReadableStudy,
+    about: About,
+    path: Path | None,
+    *,
+    running: bool,
+    seconds: float = 0.0,
+    failures: int = 0,
+) -> StudyView:
+    """A study of a file, with what the file says of how it is read.
+
+    Args:
+        study: the engine, or the record of one.
+        about: what the file says of it.
+        path: the file; None if it is not kept.
+        running: whether a process works on it.
+        seconds: how long it has taken.
+        failures: how many of its jobs have failed.
+    """
+    options = about.options
+    situation = Situation(
+        name="" if path is None else shown(path),
+        way="ask" if options.get("asked") else "command" if about.train is not None else "call",
+        running=running,
+        open_ended=about.open_ended,
+        workers=max(1, int(options.get("crew", 1))),
+        unit=options.get("unit", "resource"),
+        seconds=seconds,
+        failures=failures,
+    )
+    return StudyView(study, about.metric, options.get("winner"), situation)

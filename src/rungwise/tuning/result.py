@@ -21,19 +21,18 @@ from rungwise.errors import (
     InvalidArgumentError,
     MissingExtraError,
     NothingFoundError,
-    RungwiseError,
 )
 from rungwise.options.checks import check_backend, check_callbacks
 from rungwise.options.study_options import RunOptions
-from rungwise.schedulers import ASHA
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import list_trials
 from rungwise.tuning.failure_text import describe_failure, describe_traceback
 from rungwise.tuning.labels import read_labels
+from rungwise.tuning.opening import view_study
 from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
-from rungwise.views import BestTrial, StudyResult, StudyView
+from rungwise.views import BestTrial, StudyResult
 
 
 class TuningResult(StudyResult):
@@ -65,7 +64,14 @@ class TuningResult(StudyResult):
     ) -> None:
         self.engine = engine
         self._options = RunOptions() if options is None else options
-        self.view = StudyView(engine, about.metric, self._options.winner)
+        self.view = view_study(
+            engine,
+            about,
+            path if kept else None,
+            running=running,
+            seconds=seconds,
+            failures=len(failures),
+        )
         self.path = path
         self.seconds = seconds
         self.failures = tuple(failures)
@@ -107,18 +113,6 @@ class TuningResult(StudyResult):
             place = None
         return replace(found, checkpoint=place, checkpoint_resource=_read_resource(place))
 
-    @property
-    def why(self) -> str:
-        """Why the study ended, or that it is not running, and why the ceiling stands where it does.
-
-        A study that has not ended was interrupted, or its process was killed.
-        """
-        if self.ended or self.running:
-            return self.view.why
-        rest = self.view.rest and f"{self.view.rest},"
-        why = f"The study was interrupted{rest} and can be resumed; {self.view.explanation}."
-        return f"{why}{self.view.why_this}"
-
     def _found(self) -> BestTrial | None:
         return None if self.view.best is None else self.best
 
@@ -140,10 +134,13 @@ class TuningResult(StudyResult):
             top: how many rows of the leaderboard; None for all.
         """
         document = super().to_json(top=top)
-        saving = self.saved_versus_asha()
-        asha = None if saving is None else {"resource": saving.other, "ratio": saving.ratio}
+        more: dict[str, Any] = {
+            "study": str(self.path),
+            "way_on": self.view.way_on,
+            "failures": len(self.failures),
+            "savings": self.view.savings.to_json(),
+        }
         tags, note = self.labels
-        more = {"study": str(self.path), "failures": len(self.failures), "asha": asha}
         more |= {"tags": list(tags), "note": note}
         return {**document, **jsonable(more)}
 
@@ -162,18 +159,6 @@ class TuningResult(StudyResult):
             rule = "this study has no maximum, and the other scheduler needs one: give max_resource"
             raise InvalidArgumentError("max_resource", None, rule)
         return self.view.saved_versus(scheduler, workers=self._workers, max_resource=max_resource)
-
-    def saved_versus_asha(self) -> counterfactual.Saving | None:
-        """What ASHA would have spent.
-
-        None where that cannot be said, as of an open-ended study, and for a study of ASHA itself.
-        """
-        if isinstance(self.view.recipe, ASHA):
-            return None
-        try:
-            return self.saved_versus("asha")
-        except RungwiseError:
-            return None
 
     def to_dataframe(self) -> Any:
         """One row per trial, as a pandas DataFrame: the leaderboard, one column per parameter."""

@@ -41,8 +41,8 @@ def keep_summary(file: StudyFile, engine: Engine, seconds: float) -> None:
         engine: how it stands.
         seconds: how long it has taken.
     """
-    if engine.extensions or engine.open_jobs:
-        return  # its ladder has changed on the way, or it was ended in the middle
+    if engine.timeline.requests or engine.open_jobs:
+        return  # what people asked for is not in it, or the study was ended in the middle
     levels = list_levels(engine)
     points = sorted({*levels, *list_compared_levels(engine)})
     document = {
@@ -163,8 +163,17 @@ def read_summary_view(study: str | os.PathLike[str]) -> StudyView:
     with StudyFile(Path(study).resolve(), mode="read", checked=False) as file:
         if not file.begun:
             raise InvalidArgumentError("study", str(study), "it contains no study")
+        running = file.log.lock.held()
         with file.log.snapshot():
             found = _read(file)
             if found is not None:
-                return view_study(found[0], file.about)
+                record, seconds = found
+                return view_study(
+                    record,
+                    file.about,
+                    file.path,
+                    running=running,
+                    seconds=seconds,
+                    failures=len(file.failures()),
+                )
     return read_view(study)

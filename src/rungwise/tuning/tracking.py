@@ -113,7 +113,7 @@ class Tracker:
         how: Literal["ended", "interrupted", "failed"] = "failed" if failed else "interrupted"
         if self._engine.ended is not None:
             how = "ended"
-        view = view_study(self._engine, self._part.file.about)
+        view = view_study(self._engine, self._part.file.about, None, running=False)
         best = view.best
         states = {
             self._assignments.number(trial.id): views.describe_state(trial, self._furthest)
@@ -132,6 +132,7 @@ class Tracker:
                 reports=view.reports,
                 resource_spent=view.resource_spent,
                 seconds=seconds,
+                best_problem="" if best is None else best.problem,
             ),
         )
         self._feed.close(show)

@@ -216,10 +216,10 @@ def _found(
         if not held.begun:
             raise InvalidArgumentError(argument, shown(file), "it contains no study")
         engine, _ = fold(held)
-        ranked = view_study(engine, held.about).leaderboard()
-    rows = [row for row in ranked if row.value is not None and row.state != "failed"]
+        ranked = view_study(engine, held.about, file, running=False).leaderboard()
+    rows = [row for row in ranked if row.value is not None and not row.problem]
     if not rows:
-        rule = "it has no leaders: none of its trials has a finite value, failed ones not counted"
+        rule = "it has no leaders: none of its healthy trials has reported a finite value"
         raise InvalidArgumentError(argument, shown(file), rule)
     yield from ((row.trial, row.config) for row in rows)
 

@@ -29,6 +29,7 @@ from rungwise.tuning.interrupts import graceful, make_interrupt
 from rungwise.tuning.mirror import Mirror, MirrorPlace
 from rungwise.tuning.misuse import MisuseWatch, say
 from rungwise.tuning.notices import NoticeKeeper
+from rungwise.tuning.opening import view_study
 from rungwise.tuning.output_files import OutputFiles
 from rungwise.tuning.prefetch import ProposalPrefetcher
 from rungwise.tuning.requests import RequestDesk
@@ -206,13 +207,14 @@ class Tuner:
             self.seconds = seconds = backend.now
             try:
                 self._end_tracking(failed=failed)
-                self._display.end(self._snapshot(backend), self._why())
+                self._display.end(self._snapshot(backend, running=False), self._why())
             finally:
                 backend.close()
         return seconds
 
     def _end_tracking(self, *, failed: bool) -> None:
-        self._tracker.end(self.seconds, self._why(), failed=failed, show=self._notice)
+        why = self._view(running=False).why
+        self._tracker.end(self.seconds, why, failed=failed, show=self._notice)
         self._say_of_callbacks()
 
     def _say_of_callbacks(self) -> None:
@@ -321,19 +323,20 @@ class Tuner:
     def _is_over(self) -> bool:
         return self.engine.ended is not None
 
-    def _view(self) -> views.StudyView:
-        return views.StudyView(self.engine, self._assignments.metric, self._options.winner)
+    def _view(self, *, running: bool = True) -> views.StudyView:
+        return view_study(
+            self.engine,
+            self._file.about,
+            self._file.path if self._kept else None,
+            running=running,
+            seconds=self._now(),
+            failures=self._failures,
+        )
 
     def _why(self) -> str:
-        """Why the study ended, or how it stopped before its end, and why the ceiling is there."""
-        view = self._view()
-        if self._is_over():
-            return view.why
-        how = "was interrupted" if self._interrupted else "stopped"
-        rest = views.describe_rest(self.engine)
-        if self._kept:
-            rest += f"{',' * bool(rest)} and can be resumed"
-        return f"The study {how}{rest}; {view.explanation}.{view.why_this}"
+        """How the study stands now that nothing works on it any more, and its numbers."""
+        view = self._view(running=False)
+        return f"{view.why} {view.numbers}".rstrip()
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -414,16 +417,15 @@ class Tuner:
         if self._display.due():
             self._display.update(self._snapshot(backend))
 
-    def _snapshot(self, backend: Backend) -> Snapshot:
+    def _snapshot(self, backend: Backend, *, running: bool = True) -> Snapshot:
         return Snapshot(
-            view=self._view(),
+            view=self._view(running=running),
             elapsed=backend.now,
             workers=backend.views(),
             failures=self._failures,
             failed_trials=self._failed_trials,
             checkpoints_bytes=self._retention.total,
             study=shown(self._file.path) if self._kept else "study (not kept)",
-            open_ended=self._assignments.max_resource is None,
         )
 
     def _resume_hint(self, engine: Engine) -> str:

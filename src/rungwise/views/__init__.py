@@ -2,11 +2,12 @@
 
 from rungwise.views.folds import (
     BestTrial,
+    JobView,
+    RankedTrial,
     Row,
     RungView,
     ceiling,
     curve,
-    describe_rest,
     describe_state,
     epsilon,
     find_furthest,
@@ -16,14 +17,19 @@ from rungwise.views.folds import (
     rungs,
 )
 from rungwise.views.results import StudyResult
-from rungwise.views.study_view import UNNAMED, StudyView, TrialView, find_view
+from rungwise.views.status import Situation
+from rungwise.views.study_view import UNNAMED, StudyView, find_view
+from rungwise.views.trial_view import TrialView
 from rungwise.views.winners import Winner, choose_winner, find_record
 
 __all__ = [
     "UNNAMED",
     "BestTrial",
+    "JobView",
+    "RankedTrial",
     "Row",
     "RungView",
+    "Situation",
     "StudyResult",
     "StudyView",
     "TrialView",
@@ -31,7 +37,6 @@ __all__ = [
     "ceiling",
     "choose_winner",
     "curve",
-    "describe_rest",
     "describe_state",
     "epsilon",
     "find_furthest",

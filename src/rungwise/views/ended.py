@@ -21,7 +21,7 @@ from rungwise.core.reading import ReadableScheduler, ReadableStudy
 from rungwise.core.scheduler import Recipe, Scheduler, Trace
 from rungwise.core.timeline import Timeline
 from rungwise.core.trials import State, Trial
-from rungwise.validation import Goal
+from rungwise.validation import Goal, find_sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class EndedStudy:
             goal: whether the values were minimised or maximised.
             why: why the study ended.
         """
-        sign = 1.0 if goal == "min" else -1.0
+        sign = find_sign(goal)
         trials = [_trial(number, *curve, sign) for number, curve in enumerate(curves)]
         ranked = [(min(trial.losses, default=math.inf), trial.id) for trial in trials]
         loss, number = min(ranked, default=(math.inf, 0))

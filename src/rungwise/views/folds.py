@@ -21,9 +21,9 @@ from rungwise.core.codec import jsonable
 from rungwise.core.ladder import Ladder
 from rungwise.core.reading import ReadableStudy
 from rungwise.core.trials import State, Trial
-from rungwise.validation import Goal
+from rungwise.validation import Goal, find_sign
 from rungwise.views.html import make_best, make_leaderboard
-from rungwise.views.winners import Record, Winner, find_record
+from rungwise.views.winners import Key, Record, Winner, find_record, has_diverged, list_dismissed
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Row:
         state: its state, in one word, see :func:`describe_state`.
         config: its configuration.
         note: any further information, for example why it failed.
+        problem: why it cannot win while a healthy trial reported; empty if it can.
     """
 
     rank: int
@@ -53,6 +54,7 @@ class Row:
     state: str
     config: Mapping[str, Any]
     note: str
+    problem: str = ""
 
 
 class Leaderboard(list[Row]):
@@ -83,6 +85,8 @@ class BestTrial:
         checkpoint: the folder of a checkpoint, if one was kept: that of this value if it is there,
             otherwise the last one.
         checkpoint_resource: how far that checkpoint was trained.
+        problem: why it would not have won over a healthy trial: it failed, diverged, or was stopped
+            on request, and so did all others; empty if nothing is wrong with it.
     """
 
     trial: int
@@ -91,6 +95,7 @@ class BestTrial:
     resource: float
     checkpoint: Path | RemoteCheckpoint | None = None
     checkpoint_resource: float | None = None
+    problem: str = ""
 
     def _repr_html_(self) -> str:
         return make_best(self)
@@ -120,24 +125,86 @@ class RungView:
     best: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class RankedTrial:
+    """A trial with what it is ranked by, for readers that keep the order themselves.
+
+    Attributes:
+        key: smaller is better, see :class:`rungwise.views.winners.Record`.
+        row: as in the leaderboard, but without a rank, which is 0.
+        at_rungs: its value at each rung that it has reached; None where that is not finite.
+    """
+
+    key: Key
+    row: Row
+    at_rungs: list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One job.
+
+    Attributes:
+        trial: the trial that it trained.
+        start: from where.
+        until: how far.
+        slot: where it is drawn: the first worker that was free.
+        issued: when it was issued, in seconds of the study.
+        left: when it left its worker; NaN while it has not.
+        outcome: one of :data:`rungwise.core.timeline.OUTCOMES`.
+    """
+
+    trial: int
+    start: float
+    until: float
+    slot: int
+    issued: float
+    left: float
+    outcome: str
+
+
+def read_job(engine: ReadableStudy, number: int) -> JobView:
+    """One job, by its number."""
+    job, timeline = engine.jobs[number], engine.timeline
+    times = timeline.starts[number], timeline.ends[number]
+    slot, outcome = timeline.slots[number], timeline.outcome(number)
+    return JobView(job.trial, job.start, job.until, slot, *times, outcome)
+
+
+def list_rows(
+    engine: ReadableStudy, numbers: Iterable[int], *, winner: Winner = "best"
+) -> list[RankedTrial]:
+    """Some trials, each with what it is ranked by and its values at the rungs."""
+    levels, dismissed = list_levels(engine), list_dismissed(engine.timeline.requests)
+    sign, furthest = find_sign(engine.study.goal), find_furthest(engine)
+    found = []
+    for number in numbers:
+        trial = engine.trials[number]
+        record = find_record(trial, levels, winner, dismissed)
+        row = _row(0, trial, record, sign, levels, describe_state(trial, furthest))
+        below = levels[: bisect_right(levels, trial.resource)]
+        losses = (trial.losses[bisect_left(trial.resources, level)] for level in below)
+        found.append(RankedTrial(record.key, row, [_value(loss, sign) for loss in losses]))
+    return found
+
+
 def leaderboard(
     engine: ReadableStudy, limit: int | None = None, *, winner: Winner = "best"
 ) -> list[Row]:
-    """The trials from best to worst.
+    """The trials from best to worst, by :func:`rungwise.views.winners.find_record`.
 
     Ties go to the trial drawn first. Trials without a finite value come last, in the order drawn.
 
     Args:
         engine: the study.
         limit: how many rows at most; all by default.
-        winner: ``"best"``: by the best value of each at any resource, as in ``engine.best``;
-            ``"top"``: by the value at the highest rung that each has reached, the highest first.
+        winner: which trial wins.
     """
-    levels = list_levels(engine)
-    records = (find_record(trial, levels, winner) for trial in engine.trials)
+    levels, dismissed = list_levels(engine), list_dismissed(engine.timeline.requests)
+    records = (find_record(trial, levels, winner, dismissed) for trial in engine.trials)
     by_key = attrgetter("key")
     best = sorted(records, key=by_key) if limit is None else nsmallest(limit, records, key=by_key)
-    sign, furthest = _sign(engine.study.goal), find_furthest(engine)
+    sign, furthest = find_sign(engine.study.goal), find_furthest(engine)
 
     def row(rank: int, record: Record) -> Row:
         trial = engine.trials[record.key[-1]]
@@ -171,7 +238,7 @@ def rungs(engine: ReadableStudy) -> list[RungView]:
     top = max((k for k in range(n) if entered[k] or running[k]), default=-1)
     highest = ceiling(engine)
     shown = n if highest is None else max(bisect_right(levels, highest), top + 1)
-    sign = _sign(engine.study.goal)
+    sign = find_sign(engine.study.goal)
     return [
         RungView(levels[k], entered[k], waiting[k], running[k], _value(best[k], sign))
         for k in range(shown)
@@ -180,12 +247,10 @@ def rungs(engine: ReadableStudy) -> list[RungView]:
 
 def best(engine: ReadableStudy, *, winner: Winner = "best") -> BestTrial | None:
     """The best configuration so far; None while no trial has reported a finite value."""
-    if winner == "top":
-        return next(map(_make_best, leaderboard(engine, 1, winner=winner)), None)
-    found, value = engine.best, engine.best_value
-    if found is None or value is None:
-        return None
-    return BestTrial(found.id, dict(found.config), value, engine.best_resource)
+    for row in leaderboard(engine, 1, winner=winner):
+        if row.value is not None and row.resource is not None:
+            return BestTrial(row.trial, row.config, row.value, row.resource, problem=row.problem)
+    return None
 
 
 def ceiling(engine: ReadableStudy) -> float | None:
@@ -202,7 +267,7 @@ def epsilon(engine: ReadableStudy) -> float | None:
 
 def curve(trial: Trial, goal: Goal) -> list[tuple[float, float]]:
     """[(resource, value), …] in the user's sign; what was not finite is NaN."""
-    sign = _sign(goal)
+    sign = find_sign(goal)
     pairs = zip(trial.resources, trial.losses, strict=True)
     return [(resource, _finite(loss, sign)) for resource, loss in pairs]
 
@@ -236,8 +301,11 @@ def next_level(engine: ReadableStudy, trial: Trial) -> int | None:
     return levels[above] if above < len(levels) else None
 
 
-COMPLETED = "completed"
-"""The state of a trial that is done because it was trained as far as a trial may be."""
+COMPLETED, DIVERGED = "completed", "diverged"
+"""States that only a person distinguishes: trained as far as a trial may be; the last value was NaN
+or infinite."""
+
+_UNDER_WAY = (State.NEW, State.RUNNING, State.LOST, State.FAILED)
 
 
 def find_furthest(engine: ReadableStudy) -> float:
@@ -247,24 +315,15 @@ def find_furthest(engine: ReadableStudy) -> float:
 
 
 def describe_state(trial: Trial, furthest: float) -> str:
-    """The state of a trial in one word: that of the engine, or :data:`COMPLETED`.
+    """The state of a trial in one word: that of the engine, or one that only a person needs.
 
     For the engine a trial is stopped once it may not be trained on. A person distinguishes whether
-    it was stopped early or got to the end.
+    it was stopped early or got to the end, and whether it diverged on its way.
     """
+    if trial.state not in _UNDER_WAY and has_diverged(trial.losses):
+        return DIVERGED
     done = trial.state is State.STOPPED and trial.resource >= furthest
     return COMPLETED if done else trial.state.value
-
-
-def describe_rest(engine: ReadableStudy) -> str:
-    """What a study that has not ended has before it, to be added to a state; "" if not known."""
-    limit = engine.study.limits.trials
-    if limit is None:
-        return ""
-    left = limit - len(engine.trials)
-    if left > 0:
-        return f", {left} trial{'s' * (left != 1)} to go"
-    return ", all trials drawn"
 
 
 _PAUSED = (State.PAUSED, State.PAUSING)
@@ -272,12 +331,6 @@ _PAUSED = (State.PAUSED, State.PAUSING)
 
 def _levels_met(engine: ReadableStudy) -> Sequence[int]:
     return sorted({int(job.until) for job in engine.jobs})
-
-
-def _make_best(row: Row) -> BestTrial | None:
-    if row.value is None or row.resource is None:
-        return None
-    return BestTrial(row.trial, row.config, row.value, row.resource)
 
 
 def _row(
@@ -294,15 +347,12 @@ def _row(
         state=state,
         config=dict(trial.config),
         note=trial.note,
+        problem=record.problem,
     )
 
 
 def _names(value: Any) -> list[str]:
     return [field.name for field in fields(value)]
-
-
-def _sign(goal: Goal) -> float:
-    return 1.0 if goal == "min" else -1.0
 
 
 def _value(loss: float, sign: float) -> float | None:

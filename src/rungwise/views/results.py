@@ -56,9 +56,24 @@ class StudyResult:
         return self.view.best
 
     @property
+    def state(self) -> str:
+        """The state of the study in one word, see :data:`rungwise.views.status.State`."""
+        return self.view.state
+
+    @property
     def why(self) -> str:
-        """Why the study ended and why the ceiling is where it is."""
+        """How the study stands and why, in at most twenty words."""
         return self.view.why
+
+    @property
+    def numbers(self) -> str:
+        """How many configurations were trained how far, in one sentence."""
+        return self.view.numbers
+
+    @property
+    def rule(self) -> str:
+        """Why it ended, why the ceiling is where it is, and by which rule a trial wins."""
+        return self.view.rule
 
     @property
     def trials(self) -> int:
@@ -120,14 +135,18 @@ class StudyResult:
         document: dict[str, Any] = {
             "metric": self.metric,
             "goal": self.goal,
+            "state": self.state,
             "ended": self.ended,
             "winner": self.winner,
             "best": None if found is None else found.to_json(),
             "why": self.why,
+            "numbers": self.numbers,
+            "rule": self.rule,
             "trials": self.trials,
             "reports": self.reports,
             "resource_spent": self.resource_spent,
             "max_resource": self.max_resource,
+            "unit": self.view.unit,
             "seconds": self.seconds,
             "ceilings": self.ceilings,
             "epsilons": self.epsilons,
@@ -151,5 +170,6 @@ def _line(row: Row) -> dict[str, Any]:
         "value": row.value,
         "resource": row.resource,
         "state": row.state,
+        "problem": row.problem,
         "config": row.config,
     }

@@ -6,102 +6,39 @@ So the holder of a view can read a study at any time, and cannot change it.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rungwise import counterfactual
 from rungwise.core.engine import Engine
 from rungwise.core.extension import ExtensionRecord
 from rungwise.core.ladder import Ladder
-from rungwise.core.limits import Limits
+from rungwise.core.limits import Ending, Limits
 from rungwise.core.reading import ReadableStudy
 from rungwise.core.scheduler import Recipe
-from rungwise.core.trials import State, Trial
+from rungwise.core.searcher import Searcher
+from rungwise.core.timeline import AppliedRequest, Rise
 from rungwise.errors import InvalidArgumentError
 from rungwise.space import Space
-from rungwise.validation import Goal, whole
+from rungwise.validation import Goal, find_sign, whole
 from rungwise.views import folds
-from rungwise.views.folds import BestTrial, Leaderboard, RungView
-from rungwise.views.html import make_trial
-from rungwise.views.winners import Winner, choose_winner
+from rungwise.views.ended import EndedStudy
+from rungwise.views.folds import BestTrial, JobView, Leaderboard, RankedTrial, RungView
+from rungwise.views.savings import Savings, find_savings
+from rungwise.views.status import (
+    Situation,
+    State,
+    name_state,
+    write_headline,
+    write_numbers,
+    write_way_on,
+    write_winner_rule,
+)
+from rungwise.views.trial_view import TrialView
+from rungwise.views.winners import Record, Winner, choose_winner, find_record, list_dismissed
 
 UNNAMED = "value"
 """The name of a metric that has no name."""
-
-
-class TrialView:
-    """One trial, for reading.
-
-    Args:
-        study: the study it belongs to.
-        trial: the trial.
-    """
-
-    __slots__ = ("_study", "_trial")
-
-    def __init__(self, study: ReadableStudy, trial: Trial) -> None:
-        self._study = study
-        self._trial = trial
-
-    def __repr__(self) -> str:
-        return repr(self._trial)
-
-    def _repr_html_(self) -> str:
-        return make_trial(self)
-
-    @property
-    def id(self) -> int:
-        """The order of drawing, from 0."""
-        return self._trial.id
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """The configuration; a copy."""
-        return dict(self._trial.config)
-
-    @property
-    def state(self) -> str:
-        """Its state, in one word."""
-        return folds.describe_state(self._trial, folds.find_furthest(self._study))
-
-    @property
-    def resource(self) -> float:
-        """The furthest resource reported."""
-        return self._trial.resource
-
-    @property
-    def rung(self) -> int | None:
-        """The level of the highest rung that it has reached; None below the first."""
-        levels = folds.list_levels(self._study)
-        reached = bisect_right(levels, self._trial.resource)
-        return levels[reached - 1] if reached else None
-
-    @property
-    def note(self) -> str:
-        """Any further information, for example why it failed."""
-        return self._trial.note
-
-    @property
-    def next_level(self) -> int | None:
-        """The level that it reaches next if it is trained on; None beyond the last."""
-        return folds.next_level(self._study, self._trial)
-
-    def curve(self) -> list[tuple[float, float]]:
-        """[(resource, value), …] in the user's sign; what was not finite is NaN."""
-        return folds.curve(self._trial, self._study.study.goal)
-
-    def story(self) -> list[str]:
-        """What happened to it, one sentence each."""
-        jobs = [job for job in self._study.jobs if job.trial == self._trial.id]
-        sign = 1.0 if self._study.study.goal == "min" else -1.0
-        story = self._trial.story(jobs, sign)
-        if self.state == folds.COMPLETED:
-            story[-1] = f"it is now {folds.COMPLETED}: trained to the maximum"
-        elif self._trial.state is State.STOPPED:
-            note = self._trial.note and f" ({self._trial.note})"
-            story[-1] = f"it is now stopped: by the scheduler or on request{note}"
-        return story
 
 
 class StudyView:
@@ -114,16 +51,31 @@ class StudyView:
         metric: the name of what is measured.
         winner: which trial wins, see :mod:`rungwise.views.winners`; by default what suits the
             scheduler.
+        situation: what is known of it besides its decisions.
     """
 
-    __slots__ = ("_metric", "_study", "_winner")
+    __slots__ = ("_metric", "_study", "_winner", "situation")
 
     def __init__(
-        self, study: ReadableStudy, metric: str = UNNAMED, winner: Winner | None = None
+        self,
+        study: ReadableStudy,
+        metric: str = UNNAMED,
+        winner: Winner | None = None,
+        situation: Situation | None = None,
     ) -> None:
         self._study = study
         self._metric = metric
         self._winner = choose_winner(winner, study.study.scheduler)
+        self.situation = Situation() if situation is None else situation
+
+    def placed(self, situation: Situation) -> StudyView:
+        """The same study in another situation."""
+        return StudyView(self._study, self._metric, self._winner, situation)
+
+    def detach(self) -> StudyView:
+        """The study as it is now, without the engine: it can be pickled."""
+        record = EndedStudy.record(self._study)
+        return StudyView(record, self._metric, self._winner, self.situation)
 
     def __repr__(self) -> str:
         return f"<view of {self.trials} trials: {self.reports} reports of {self.metric}>"
@@ -141,6 +93,16 @@ class StudyView:
         return self._study.study.goal
 
     @property
+    def sign(self) -> float:
+        """What turns a loss into a value, and a value into a loss."""
+        return find_sign(self.goal)
+
+    @property
+    def unit(self) -> str:
+        """What one unit of resource is called; ``"resource"`` where it has no name."""
+        return self.situation.unit
+
+    @property
     def recipe(self) -> Recipe:
         """The recipe of the scheduler."""
         return self._study.study.scheduler
@@ -150,6 +112,11 @@ class StudyView:
         """The search space; None where that is not known, as of a simulation."""
         found = getattr(self._study.study, "space", None)
         return found if isinstance(found, Space) else None
+
+    @property
+    def searcher(self) -> Searcher | None:
+        """What proposes configurations; None where that is not known, as of a simulation."""
+        return getattr(self._study.study, "searcher", None)
 
     @property
     def limits(self) -> Limits:
@@ -189,6 +156,11 @@ class StudyView:
         return self._study.cost
 
     @property
+    def maximum(self) -> int | None:
+        """How far a trial may be trained at most; None where that is open."""
+        return None if self.situation.open_ended else self.recipe.max_resource
+
+    @property
     def max_resource(self) -> float:
         """How far the furthest configuration was trained."""
         return max((trial.resource for trial in self._study.trials), default=0)
@@ -199,27 +171,52 @@ class StudyView:
         return self._study.ended is not None
 
     @property
-    def rest(self) -> str:
-        """What a study that has not ended has before it (", 16 trials to go"); "" if not known."""
-        return folds.describe_rest(self._study)
+    def reached(self) -> list[float]:
+        """How far each trial was trained, in the order drawn."""
+        return [trial.resource for trial in self._study.trials]
+
+    @property
+    def failed(self) -> int:
+        """How many trials have failed and are not retried."""
+        return sum(trial.failed for trial in self._study.trials)
+
+    # -- how it stands: see rungwise.views.status --------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """The state of the study in one word."""
+        return name_state(self)
+
+    @property
+    def ending(self) -> Ending | None:
+        """What ended the study; None while nothing has, and if rungwise did not run it."""
+        ended = self._study.ended
+        return None if ended is None else self.limits.name_ending(ended)
 
     @property
     def why(self) -> str:
-        """Why the study ended, why the ceiling is where it is, and by which rule a trial wins."""
-        return f"{self._study.why()}{self.why_this}"
+        """How the study stands and why, in at most twenty words."""
+        return write_headline(self)
 
     @property
-    def why_this(self) -> str:
-        """Why this trial wins, as a further sentence; "" if it is the best value of all."""
-        found = None if self._winner == "best" else self.best
-        if found is None:
-            return ""
-        level = self.trial(found.trial).rung
-        if level is None:
-            return ""
-        number = sum(trial.resource >= level for trial in self._study.trials)
-        others = "" if number == 1 else f", the best of {number}"
-        return f" Trial {found.trial} wins by its value at {level}, the highest rung{others}."
+    def numbers(self) -> str:
+        """How many configurations were trained how far, in one sentence; "" without a report."""
+        return write_numbers(self)
+
+    @property
+    def rule(self) -> str:
+        """Why it ended, why the ceiling is where it is, and by which rule a trial wins."""
+        return f"{self._study.why()} {write_winner_rule(self)}".rstrip()
+
+    @property
+    def way_on(self) -> str:
+        """What a person types, or calls, to go on; "" where nothing can."""
+        return write_way_on(self)
+
+    @property
+    def savings(self) -> Savings:
+        """What was saved, as far as it can be said. It may take a moment."""
+        return find_savings(self)
 
     @property
     def explanation(self) -> str:
@@ -246,10 +243,15 @@ class StudyView:
     @property
     def bests(self) -> list[tuple[float, float, int, float]]:
         """[(the resource spent by then, seconds, trial, value), …] whenever the best improved."""
-        sign = 1.0 if self.goal == "min" else -1.0
+        sign = self.sign
         return [
             (spent, at, trial, sign * loss) for spent, at, trial, loss in self._study.timeline.bests
         ]
+
+    def record(self, trial: int) -> Record:
+        """What a trial is ranked by."""
+        dismissed = list_dismissed(self._study.timeline.requests)
+        return find_record(self._study.trials[trial], self.levels, self._winner, dismissed)
 
     def leaderboard(self, limit: int | None = None) -> Leaderboard:
         """The trials, best first.
@@ -270,6 +272,14 @@ class StudyView:
             raise InvalidArgumentError("trial", number, rule)
         return TrialView(self._study, self._study.trials[number])
 
+    def list_rows(self, numbers: Iterable[int]) -> list[RankedTrial]:
+        """Some trials, each with what it is ranked by and its values at the rungs.
+
+        Args:
+            numbers: the trials.
+        """
+        return folds.list_rows(self._study, numbers, winner=self._winner)
+
     def curve(self, trial: int) -> list[tuple[float, float]]:
         """[(resource, value), …] of a trial; what was not finite is NaN."""
         return self.trial(trial).curve()
@@ -281,6 +291,25 @@ class StudyView:
     def jobs(self) -> list[tuple[int, float, float]]:
         """[(trial, start, until), …] of every job, in the order issued."""
         return [(job.trial, job.start, job.until) for job in self._study.jobs]
+
+    def job(self, number: int) -> JobView:
+        """One job, by its number."""
+        return folds.read_job(self._study, number)
+
+    @property
+    def open_jobs(self) -> list[int]:
+        """The jobs that are on workers, or were when the study stopped."""
+        return list(self._study.open_jobs)
+
+    @property
+    def slots(self) -> int:
+        """How many jobs were open at a time, at most."""
+        return self._study.timeline.workers
+
+    @property
+    def requests(self) -> list[AppliedRequest]:
+        """What people asked for, in order."""
+        return list(self._study.timeline.requests)
 
     def job_times(self) -> list[tuple[float, float]]:
         """[(when issued, when it left its worker), …] of every job; NaN while it has not left."""
@@ -306,6 +335,16 @@ class StudyView:
     def ceilings(self) -> list[tuple[int, float]]:
         """[(number of reports so far, level), …], from the first ceiling on."""
         return list(self._study.scheduler.ceilings)
+
+    @property
+    def rises(self) -> list[Rise]:
+        """When and why the ceiling was set and rose."""
+        return list(self._study.timeline.rises)
+
+    @property
+    def checks(self) -> list[tuple[int, float, float, float, bool]]:
+        """[(reports, measure, bound, ceiling, stable), …] of the checks of the ranking."""
+        return list(getattr(self._study.scheduler, "checks", ()))
 
     @property
     def ceiling(self) -> float | None:

@@ -86,7 +86,7 @@ def test_rows_are_drawn_once_and_never_trained_beyond_the_end():
     in_full = [row for row, _, until in result.jobs if until == 20]
     best = max(in_full, key=lambda row: table.values[row, -1])
     assert result.best.row == best
-    assert "trained in full" in result.why
+    assert "trained in full" in result.rule
 
 
 def test_workers_share_the_work():
@@ -169,7 +169,7 @@ def test_where_nothing_is_trained_in_full_the_best_last_value_is_chosen():
     assert result.max_resource == 20
     assert result.best.row == max(last, key=last.__getitem__)
     assert result.best.value == last[result.best.row]
-    assert "no trial was trained in full" in result.why
+    assert "no trial was trained in full" in result.rule
 
 
 def test_where_nothing_is_finite_nothing_is_chosen():

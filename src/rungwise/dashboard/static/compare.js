@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Store } from "./store.js";
-import { count, duration, number, value as show } from "./format.js";
+import { amount, count, duration, number, place, value as show } from "./format.js";
 import { linear, log } from "./scale.js";
 import { stairs } from "./plot.js";
 
@@ -104,9 +104,9 @@ export function makeCompareView(names, source) {
     const names = [...new Set(found.flatMap(({ store }) => Object.keys((store.headline.best || { config: {} }).config)))];
     facts.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "study"), found.map(({ name }) => h("th", { scope: "col" }, h("a", { href: `#/${encodeURIComponent(name)}/overview` }, name))))),
       h("tbody", {}, line("state", (one) => one.state), line("scheduler", (one) => `${one.scheduler}${one.searcher ? `, ${one.searcher}` : ""}`),
-        line("best", (one) => (one.best ? `${one.metric} ${number(one.best.value, 6)} at ${count(one.best.resource)}` : "–")), line("trials", (one) => count(one.trials)),
-        line("ceiling", (one) => count(one.ceiling)), line("spent", (one) => count(one.spent)), line("time", (one) => duration(one.seconds)),
-        line("against ASHA", (_, store) => (store.saving ? `${store.saving.ratio.toFixed(2)} × its resource would be needed` : "–")),
+        line("best", (one) => (one.best ? `${one.metric} ${number(one.best.value, 6)} ${place(one.best.resource, one.unit)}` : "–")), line("trials", (one) => count(one.trials)),
+        line("ceiling", (one) => count(one.ceiling)), line("spent", (one) => amount(one.spent, one.unit)), line("time", (one) => duration(one.seconds)),
+        line("saved", (_, store) => (store.saving && store.saving.text) || "–"),
         names.map((name) => line(name, (one) => (one.best && name in one.best.config ? show(one.best.config[name]) : "–"))))));
     history.render();
     ladders.render();

@@ -91,7 +91,7 @@ export class CurvesFigure {
     plot.yAxis(y, store.headline.metric, (mark) => number(mark));
     this.drawRungs(plot, x);
     const rungs = store.levels.filter((level) => level >= least && level <= top);
-    plot.xAxis(x, "resource", count, this.axis === "log" && rungs.length > 1 ? rungs : undefined);
+    plot.xAxis(x, store.headline.unit, count, this.axis === "log" && rungs.length > 1 ? rungs : undefined);
     const targets = [];
     plot.clipped(() => this.drawCurves(plot, curves, ranks, x, y, targets));
     const hidden = store.trials.size - curves.length;

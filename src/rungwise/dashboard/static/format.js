@@ -19,6 +19,17 @@ export function plural(value, noun) {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
+// An amount of training: 81 epochs, or just 81 where its unit has no name.
+export function amount(value, unit) {
+  if (unit === "resource" || value === null || value === undefined) return count(value);
+  return `${count(value)} ${value === 1 ? unit.replace(/s$/, "") : unit}`;
+}
+
+// Where in a training something was: at 81 epochs, at resource 81.
+export function place(value, unit) {
+  return `at ${unit === "resource" ? `resource ${count(value)}` : amount(value, unit)}`;
+}
+
 export function percent(share) {
   return share === null || share === undefined ? NONE : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 }

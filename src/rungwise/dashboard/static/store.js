@@ -30,8 +30,8 @@ export class Store extends EventTarget {
     this.version = document.version;
     for (const name of SECTIONS) if (name in document) this[name] = document[name];
     for (const row of document.trials || []) {
-      const [id, state, value, at, reached, rungs, note, values, config] = row;
-      this.trials.set(id, { id, state, value, at, reached, rungs, note, values, config });
+      const [id, state, value, at, reached, rungs, note, values, config, problem, key] = row;
+      this.trials.set(id, { id, state, value, at, reached, rungs, note, values, config, problem, key });
     }
     for (const [id, resources, values] of document.curves || []) this.curves.set(id, { id, resources, values });
     for (const row of document.jobs || []) {
@@ -86,22 +86,20 @@ export class Store extends EventTarget {
     return this.minimised ? one - other : other - one;
   }
 
-  // trial → how many are better: of many trials plain numbers are sorted, not the trials.
+  // Sorts trials as the leaderboard does: by the keys that the server sends.
+  compareTrials(one, other) {
+    for (let part = 0; part < one.key.length; part += 1) {
+      const [a, b] = [one.key[part] ?? Infinity, other.key[part] ?? Infinity];
+      if (a !== b) return a < b ? -1 : 1;
+    }
+    return one.id - other.id;
+  }
+
+  // trial → how many rank before it.
   makeRanking() {
-    const sign = this.minimised ? 1 : -1;
-    const key = (trial) => (trial.value === null ? Infinity : sign * trial.value);
-    const sorted = Float64Array.from(this.trials.values(), key).sort();
-    return (id) => {
-      const wanted = key(this.trials.get(id));
-      let low = 0;
-      let high = sorted.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (sorted[middle] < wanted) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    };
+    const sorted = [...this.trials.values()].sort((one, other) => this.compareTrials(one, other));
+    const ranks = new Map(sorted.map((trial, rank) => [trial.id, rank]));
+    return (id) => ranks.get(id);
   }
 
   get levels() {

@@ -47,7 +47,7 @@ export function makeTrialView(store, context, id) {
     const y = linear(range[0] - room, range[1] + room, plot.bottom, plot.top);
     plot.yAxis(y, chosen.name, (mark) => number(mark));
     for (const level of store.levels) if (x(level) <= plot.right) plot.line(x(level), plot.top, x(level), plot.bottom, { stroke: plot.colours.faint, "stroke-dasharray": "2 4" });
-    plot.xAxis(x, "resource", count);
+    plot.xAxis(x, store.headline ? store.headline.unit : "resource", count);
     const places = chosen.points.map(([at, item]) => [x(at), item === null ? null : y(item)]);
     plot.path(trace(places), { stroke: plot.colours.accent, "stroke-width": 2 });
     const seen = places.filter((place) => place[1] !== null);
@@ -98,7 +98,7 @@ export function makeTrialView(store, context, id) {
       setText(message, `There is no trial ${id} yet; there are ${store.trials.size}.`);
       return;
     }
-    setText(message, `${row.state}${row.note ? `: ${row.note}` : ""} · ${store.headline.metric} ${number(row.value, 6)}${row.at === null ? "" : ` at ${count(row.at)}`} · trained to ${count(row.reached)}`);
+    setText(message, `${row.state}${row.note ? `: ${row.note}` : ""}${row.problem ? " · it cannot win" : ""} · ${store.headline.metric} ${number(row.value, 6)}${row.at === null ? "" : ` at ${count(row.at)}`} · trained to ${count(row.reached)}`);
     const mark = JSON.stringify([row.state, row.reached, row.note, store.headline.failures]);
     if (mark === asked) return;
     asked = mark;

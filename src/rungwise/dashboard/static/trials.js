@@ -19,7 +19,7 @@ export function parseFilter(text) {
 
 function read(row, name) {
   if (name in row.config) return row.config[name];
-  return { trial: row.id, state: row.state, value: row.value, reached: row.reached, resource: row.at, note: row.note }[name];
+  return { trial: row.id, state: row.state, value: row.value, reached: row.reached, resource: row.at, note: row.note, problem: row.problem }[name];
 }
 
 function compare(item, sign, wanted) {
@@ -75,7 +75,7 @@ export function makeTrialsView(store, context) {
   function sorted(rows) {
     const { key, down } = table.sort;
     const column = table.columns.find((one) => one.key === key);
-    const by = !column ? (a, b) => store.compare(a.value, b.value) : key === "value" ? (a, b) => store.compare(a.value, b.value) : (a, b) => order(column.read(a), column.read(b));
+    const by = !column ? (a, b) => store.compareTrials(a, b) : key === "value" ? (a, b) => store.compare(a.value, b.value) : (a, b) => order(column.read(a), column.read(b));
     const turned = down ? (a, b) => by(b, a) : by;
     return rows.sort((a, b) => turned(a, b) || a.id - b.id);
   }

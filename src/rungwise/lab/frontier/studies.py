@@ -16,6 +16,7 @@ from rungwise.lab.frontier.results import WORST, Run, Settings, Study
 from rungwise.lab.reproduction.outcomes import Finals
 from rungwise.schedulers import FixedResource
 from rungwise.simulation import SimulationResult, simulate
+from rungwise.validation import find_sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def find_top(result: SimulationResult, table: Table) -> int:
     furthest: dict[int, int] = {}
     for row, _, until in result.jobs:
         furthest[row] = max(furthest.get(row, 0), until)
-    sign = 1.0 if table.goal == "min" else -1.0
+    sign = find_sign(table.goal)
     found = []
     for row, level in furthest.items():
         value = float(table.values[row, level - 1])

@@ -29,6 +29,7 @@ from rungwise.searchers.optuna import has_choice, suggest_config, to_distributio
 from rungwise.searchers.samplers import library, silence_optuna
 from rungwise.simulation import Best, SimulationResult
 from rungwise.space import Choice
+from rungwise.validation import find_sign
 from rungwise.views import StudyView
 from rungwise.views.ended import EndedStudy
 
@@ -182,7 +183,7 @@ class _Peer:
             number = self._study.best_trial.number
         else:
             how = "the best by its last value, since no trial was trained in full"
-            sign = 1.0 if self._table.goal == "min" else -1.0
+            sign = find_sign(self._table.goal)
             last = {number: run.values[run.done - 1] for number, run in self._course.ended.items()}
             losses = [(sign * value, n) for n, value in last.items() if math.isfinite(value)]
             if not losses:

@@ -16,7 +16,7 @@ from rungwise.errors import TableError
 from rungwise.lab.reproduction.results import Figure, Outcome
 from rungwise.simulation import SimulationResult
 from rungwise.specification.choices import guess_goal
-from rungwise.validation import Goal, parse_goal
+from rungwise.validation import Goal, find_sign, parse_goal
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class Finals:
             raise TableError(f"final values of {benchmark.name}", values[0], rule)
         if self.report.turned:
             values = 1.0 - values
-        self.sign = 1.0 if self.report.goal == "min" else -1.0
+        self.sign = find_sign(self.report.goal)
         known = values[self.trained]
         self.worst = float(known.max() if self.report.goal == "min" else known.min())
         self.values: Floats = np.where(self.trained, values, self.worst)

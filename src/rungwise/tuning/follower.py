@@ -24,13 +24,14 @@ from rungwise.core.events import (
     TrialStopped,
 )
 from rungwise.core.replay import find_drawn
-from rungwise.dashboard.jobs import JobTimeline
 from rungwise.errors import RungwiseError
 from rungwise.locking import FileLock, identify_file
 from rungwise.storage.base import Entry
 from rungwise.storage.snapshots import read_snapshot
 from rungwise.storage.study_file import About, StudyFile
 from rungwise.storage.tail import Position, is_still_there, read_parts, read_tail
+from rungwise.tuning.opening import view_study
+from rungwise.views import StudyView
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ class Fold:
         engine: the study.
         about: what the file says about it.
         clock: the time of the last event.
-        jobs: its jobs.
+        jobs: the version in which each job last changed.
         trials: the version in which each trial last changed.
         failures: what failed, as the file has it.
         notices: [(seconds, kind, text), …]: what the tuner told people.
@@ -62,7 +63,7 @@ class Fold:
     engine: Engine
     about: About
     clock: float = 0.0
-    jobs: JobTimeline = field(default_factory=JobTimeline)
+    jobs: list[int] = field(default_factory=list)
     trials: list[int] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)
     notices: list[tuple[float, str, str]] = field(default_factory=list)
@@ -97,6 +98,21 @@ class Follower:
         self._broken = False
         self._whole = False  # begin with the first entry, although there is a snapshot
         self._lock = FileLock(path.with_name(path.name + ".lock"))
+
+    @property
+    def view(self) -> StudyView | None:
+        """The study as far as it was read; None before its first entry."""
+        fold = self.fold
+        if fold is None:
+            return None
+        return view_study(
+            fold.engine,
+            fold.about,
+            self.path,
+            running=self.running,
+            seconds=fold.clock,
+            failures=len(fold.failures),
+        )
 
     def poll(self) -> bool:
         """Read what is new; whether there may be more to read at once."""
@@ -200,7 +216,7 @@ class Follower:
             fold = Fold(Engine(file.main.study), file.about)
         else:
             engine, version = found.engine, self.version
-            jobs = JobTimeline(len(engine.jobs), version)
+            jobs = [version] * len(engine.jobs)
             trials = [version] * len(engine.trials)
             fold = Fold(engine, file.about, found.clock, jobs, trials, begun_at=found.entries)
             self._position = Position(found.entries, found.checksum)
@@ -245,7 +261,7 @@ class Follower:
         elif type(decision) is StartJob:
             self._issued(fold, decision)
         elif isinstance(event, (JobEnded, JobFailed, JobLost)):
-            fold.jobs.left(event.job, version)
+            fold.jobs[event.job] = version
             fold.trials[engine.jobs[event.job].trial] = version
         elif isinstance(event, StudyExtended):
             self._touch_all(fold)
@@ -257,7 +273,7 @@ class Follower:
         if trial == len(fold.trials):
             fold.trials.append(self.version)
         fold.trials[trial] = self.version
-        fold.jobs.issued(self.version)
+        fold.jobs.append(self.version)
 
     def _touch_all(self, fold: Fold) -> None:
         """Everything may have changed: with a higher maximum other trials are completed."""
