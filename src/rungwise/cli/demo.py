@@ -21,7 +21,7 @@ from rungwise.formatting import format_config, format_runtime
 from rungwise.schedulers import ASHA, PASHA
 from rungwise.tuning.api import tune
 from rungwise.tuning.result import TuningResult
-from rungwise.tuning.retraining import Retrained
+from rungwise.tuning.retrained import Retrained
 
 TRIALS, EPOCHS, WORKERS = 256, 243, 2
 
