@@ -162,7 +162,8 @@ def test_of_a_study_that_goes_on_after_a_retraining(tmp_path):
     rw.resume(path, train, trials=60, show="quiet")
     (retrained,) = assert_alike(path)["headline"]["retrained"]
     assert retrained["resource"] == 27
-    assert retrained["value"] is not None
+    value = rw.load(path).retrained[0].value
+    assert retrained["text"] == f"{value:.5g} at 27, its best"
 
 
 def test_an_altered_entry_of_a_retraining_is_named(tmp_path):

@@ -19,6 +19,7 @@ from rungwise.errors import RungwiseError
 from rungwise.storage.study_file import shown
 from rungwise.tuning.labels import read_labels
 from rungwise.tuning.loading import WORKERS_KEY
+from rungwise.tuning.retrained import describe_values
 from rungwise.views import StudyView
 
 POINTS = 400
@@ -82,7 +83,12 @@ def write_headline(follower: Follower, fold: Fold) -> dict[str, Any]:
         "workers": about.options.get(WORKERS_KEY, 1),
         "extensions": [str(each) for each in view.extensions],
         "retrained": [
-            {"trial": one.trial, "resource": one.resource, "value": short(one.value)}
+            {
+                "trial": one.trial,
+                "resource": one.resource,
+                "value": short(one.value),
+                "text": describe_values(one.value, one.resource, one.best, digits=5),
+            }
             for one in fold.retrained.values()
         ],
     }

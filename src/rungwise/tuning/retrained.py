@@ -139,12 +139,12 @@ def make_retrained_of(
 
 
 def describe_values(
-    value: float, resource: float, best: tuple[float, float] | None, *, digits: int = 6
+    value: float | None, resource: float, best: tuple[float, float] | None, *, digits: int = 6
 ) -> str:
     """``0.9685 at 60; its best was 0.98 at 23``.
 
     Args:
-        value: the last value.
+        value: the last value; None before the first report.
         resource: where it was reported.
         best: (resource, value) of the best; None if none was finite.
         digits: how many significant digits values have.
