@@ -113,6 +113,7 @@ def test_for_machines():
     assert_best(told)
     assert told["retrained"]["epochs"] == 9
     assert 0.1 < told["model"]["test_accuracy"] <= 1
+    assert told["model"]["checkpoint"] is None  # it is gone with the study
 
 
 def assert_best(told):

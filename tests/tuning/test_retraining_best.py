@@ -326,6 +326,17 @@ def test_an_interrupt_at_its_last_report_does_not_spoil_it(study):
     assert (found.resource, found.stopped_early, len(retrained(study))) == (9, 3, 1)
 
 
+def test_what_was_stopped_before_a_crash_is_not_trained_further(study, tmp_path):
+    log = tmp_path / "log"
+    train = make_train(CURVE, log=log)
+    with pytest.raises(EnoughError):
+        rw.load(study).retrain(train, resource=16, early_stop=3, on_report=stop_at(9))
+    assert retrained(study) == []
+    log.unlink()
+    found = rw.load(study).retrain(train, resource=16, early_stop=3)
+    assert (found.resource, found.stopped_early, log.exists()) == (9, 3, False)
+
+
 # -- nothing twice -------------------------------------------------------------------------------
 
 

@@ -265,7 +265,10 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
             "best_accuracy": retrained.best_value,
             "seconds": retrained.seconds,
         },
-        "model": {**asdict(outcome.model), "checkpoint": str(outcome.model.checkpoint)},
+        "model": {
+            **asdict(outcome.model),
+            "checkpoint": None if outcome.kept is None else str(outcome.model.checkpoint),
+        },
     }
 
 
