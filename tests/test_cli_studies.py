@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -294,13 +295,52 @@ def test_retrain_on_another_backend(finished):
 
 
 def test_retrain(finished):
-    found = json.loads(rungwise(finished, "retrain", "train.db", "--json").stdout)
+    found = json.loads(rungwise(finished, "retrain", "train.db", "--fresh", "--json").stdout)
     assert (found["resource"], found["metrics"]) == (9, {"epoch": 9})
     assert found["value"] <= rw.load(finished / "train.db").best.value
     assert Path(finished, found["checkpoint"], "error").exists()
     said = rungwise(finished, "retrain", "train.db", "--resource", 3, "--trial", 0).stdout
-    assert "Trial 0, trained from scratch to 3" in said
-    assert "Retrained trial 0 to 3" in rungwise(finished, "show", "train.db").stdout
+    sentence = re.search(
+        r"Trial 0, trained from scratch in .* s: error = \S+ at 3, its best\n", said
+    )
+    assert f"{sentence[0]}  at 3: epoch = 3\n  checkpoint: " in said
+    assert sentence[0] in rungwise(finished, "show", "train.db").stdout
+
+
+def test_what_was_trained_to_the_maximum_is_not_retrained(finished):
+    best, before = rw.load(finished / "train.db").best, rw.load(finished / "train.db").retrained
+    said = rungwise(finished, "retrain", "train.db").stdout
+    assert f"Trial {best.trial}, already trained by the study itself: error = " in said
+    again = f"rungwise retrain train.db --trial {best.trial} --resource 9 --fresh"
+    assert f"Nothing was trained now. From scratch: {again}\n" in said
+    assert rw.load(finished / "train.db").retrained == before
+    found = json.loads(rungwise(finished, "retrain", "train.db", "--json").stdout)
+    assert (found["from_trial"], found["seconds"], found["resource"]) == (True, 0, 9)
+    assert Path(finished, found["checkpoint"]) == Path(finished, best.checkpoint)
+
+
+def test_retrain_stops_early(folder):
+    (folder / "peak.py").write_text(
+        "def train(config, run):\n"
+        "    for epoch in run.resources():\n"
+        "        with run.checkpoint(epoch) as place:\n"
+        "            (place / 'at').write_text(str(epoch))\n"
+        "        run.report(epoch, accuracy=0.9 - abs(epoch - 5) / 30)\n"
+    )
+    options = ("--metric", "accuracy", "--trials", 3, "--workers", 1, "--scheduler", "fixed:7")
+    rungwise(folder, "tune", "peak.py:train", "--space", "space.yaml", *options)
+    command = ("retrain", "peak.db", "--resource", 27, "--early-stop", 4)
+    done = rungwise(folder, *command, alone=True)  # where a warning is no error
+    (best,) = rw.load(folder / "peak.db").retrained
+    assert (best.best_resource, best.resource, best.stopped_early) == (5, 9, 4)
+    values = "accuracy = 0.766667 at 9; its best was 0.9 at 5"
+    assert f" s: {values}; stopped early, since 4 more brought no better one\n" in done.stdout
+    assert f"  checkpoint of its best: {best.best_checkpoint}\n" in done.stdout
+    assert f"  last checkpoint: {best.checkpoint}\n" in done.stdout
+    assert "is worse than what tuning had seen of it, 0.9 at 5: keep" in done.stderr
+    assert "(best_checkpoint)" in rungwise(folder, "show", "peak.db").stdout
+    refused = rungwise(folder, "retrain", "peak.db", "--early-stop", 0, expect=2)
+    assert "'--early-stop': 0 is not in the range" in refused.stderr
 
 
 OUTPUTS = (
@@ -381,7 +421,7 @@ def test_nothing_of_a_trial_can_harm_a_terminal(hostile):
     trial = rungwise(hostile, "show", "exp[a] 1.db", "--trial", failed[0].trial).stdout
     assert "reason\n  [b]second line" in trial
     assert "output" in trial
-    retrained = rungwise(hostile, "retrain", "exp[a] 1.db").stdout
+    retrained = rungwise(hostile, "retrain", "exp[a] 1.db", "--fresh").stdout
     assert "extra = nan" in retrained
     shown = rungwise(hostile, "show", "exp[a] 1.db").stdout
     assert "extra = nan" in shown
@@ -392,7 +432,7 @@ def test_nothing_of_a_trial_can_harm_a_terminal(hostile):
 
 
 def test_json_has_null_for_what_is_not_finite(hostile):
-    found = rungwise(hostile, "retrain", "exp[a] 1.db", "--json").stdout
+    found = rungwise(hostile, "retrain", "exp[a] 1.db", "--fresh", "--json").stdout
     found = json.loads(found, parse_constant=pytest.fail)
     assert found["metrics"] == {"extra\x1b[5m": None}
     said = rungwise(hostile, "show", "exp[a] 1.db", "--json").stdout
@@ -499,7 +539,7 @@ def test_the_scripts_of_the_examples_are_tuned(example, tmp_path):
     assert (result["kind"], result["ended"], result["failures"]) == ("result", True, 0)
     assert result["best"]["checkpoint"] is not None
     assert result["goal"] == ("max" if example == "script" else "min")
-    found = rungwise(folder, "retrain", Path(result["study"]).name).stdout
+    found = rungwise(folder, "retrain", Path(result["study"]).name, "--fresh").stdout
     assert "trained from scratch" in found
 
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from extras import needs
 import rungwise as rw
 from rungwise.cli import demo_recorded, digits
 from rungwise.lab.reproduction.results import Figure, Rival
+from rungwise.tuning.retrained import describe_retrained
 
 needs("demo")
 
@@ -61,7 +63,11 @@ def test_it_ends_with_all_that_matters(kept):
         assert words in plain
     assert plain.index("Recorded architectures (fashion-nas)") > plain.index("Done: ")
     assert "PASHA saved" in plain
-    assert "Training the winner" in done.stderr
+    assert "Training the winner in full" in done.stderr
+    (retrained,) = held.retrained or [held.retrain(digits.train)]
+    model = f"best model validation {retrained.best_value:.2%}, test images "
+    assert f"in full {describe_retrained(retrained, 'accuracy')} {model}" in plain
+    assert f"after {retrained.best_resource:g} epochs: {retrained.best_checkpoint}" in plain
     assert "\x1b" not in done.stdout
 
 
@@ -70,7 +76,11 @@ def test_a_kept_study_is_not_run_again(kept):
     before = rw.load(path).reports
     done = demo(*SMALL, "--study", path, "--json")
     assert rw.load(path).reports == before
-    assert json.loads(done.stdout)["study"] == str(path)
+    told = json.loads(done.stdout)
+    assert told["study"] == str(path)
+    assert_best(told)
+    model = told["model"]
+    assert digits.test(Path(model["checkpoint"])) == model["test_accuracy"]
 
 
 def test_another_study_is_not_mixed_in(kept):
@@ -100,9 +110,18 @@ def test_for_machines():
     if told["pasha"]["furthest"] == 9:  # no value had to be held: it is what ASHA did
         assert (simulated["held"], simulated["epochs"]) == (0, told["asha_run"]["epochs"])
     assert told["recorded"]["asha"]["epochs"] > told["recorded"]["pasha"]["epochs"] > 256
-    retrained = told["retrained"]
-    assert retrained["epochs"] == 9
-    assert 0.1 < retrained["test_accuracy"] <= 1
+    assert_best(told)
+    assert told["retrained"]["epochs"] == 9
+    assert 0.1 < told["model"]["test_accuracy"] <= 1
+    assert told["model"]["checkpoint"] is None  # it is gone with the study
+
+
+def assert_best(told):
+    """No model that was seen is better than the one that is presented."""
+    seen = [told["pasha"]["winner"]["accuracy"]]
+    seen += [told["retrained"][name] for name in ("accuracy", "best_accuracy")]
+    assert told["model"]["accuracy"] == max(seen)
+    assert told["model"]["epoch"] == told["retrained"]["best_epoch"]
 
 
 def test_quiet_tells_the_figures_only():
@@ -258,8 +277,8 @@ def test_whatever_comes_of_it_is_told_as_it_is(recorded, capsys, seconds, accura
 class Paper:
     """Stands in for a run: one leg, everything kept in a folder."""
 
-    def __init__(self, folder, epochs, latest=None, phase="tune"):
-        self.seed, self.phase, self.latest = 7, phase, latest
+    def __init__(self, folder, epochs, latest=None):
+        self.seed, self.latest = 7, latest
         self.folder, self.epochs, self.reports = folder, epochs, []
 
     def resources(self):
@@ -296,11 +315,13 @@ def test_legs_make_no_difference_to_what_is_trained(tmp_path):
     assert all(map(np.array_equal, ends[0].coefs_, ends[1].coefs_))
 
 
-def test_only_the_retrained_winner_sees_the_test_images(tmp_path):
-    for phase, names in (("tune", {"accuracy"}), ("retrain", {"accuracy", "test_accuracy"})):
-        run = Paper(tmp_path / phase, range(1, 2), phase=phase)
-        digits.train(CONFIG, run)
-        assert set(run.reports[0][1]) == names
+def test_only_the_model_in_the_end_sees_the_test_images(tmp_path, monkeypatch):
+    run, data = Paper(tmp_path / "run", range(1, 2)), digits.load()
+    monkeypatch.setattr(digits, "load", lambda: data._replace(test=None))
+    digits.train(CONFIG, run)
+    assert set(run.reports[0][1]) == {"accuracy"}
+    monkeypatch.setattr(digits, "load", lambda: data._replace(training=None, validation=None))
+    assert 0.1 < digits.test(run.folder) <= 1
 
 
 def test_the_parts_of_the_data_have_no_image_in_common():

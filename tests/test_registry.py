@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 COMPOSED = {"Rush", "Initial", "AmongRows", "Callback"}
 """What is composed of other values, which only Python can write, and a base class."""
 
-SAMPLE = {"epsilon": 0.5, "k": 2.0, "p": 0.5, "t": 0.5, "resource": 3}
+SAMPLE = {"epsilon": 0.5, "k": 2.0, "p": 0.5, "t": 0.5, "resource": 3, "patience": 2}
 """Values for what has no default."""
 
 CLASSES = [(family, name) for family in FAMILIES.values() for name in family.classes()]

@@ -77,7 +77,8 @@ where: os.PathLike[str] | None = winner.checkpoint
 first: float | None = loaded.leaderboard(3)[0].value
 points: list[tuple[float, float]] = loaded.curve(winner.trial)
 ratio: float = loaded.saved_versus("asha").ratio
-full: rw.Retrained = loaded.retrain(train, resource=200)
+full: rw.Retrained = loaded.retrain(train, resource=200, early_stop=20)
+model: os.PathLike[str] | None = full.best_checkpoint
 accuracy: float = full.metrics["test"]
 
 either: list[rw.StudyResult] = [result, loaded]

@@ -72,7 +72,7 @@ if _typing.TYPE_CHECKING:
     from rungwise.tuning.open_study import open_study
     from rungwise.tuning.requests import add
     from rungwise.tuning.result import TuningResult
-    from rungwise.tuning.retraining import Retrained
+    from rungwise.tuning.retrained import Retrained
     from rungwise.tuning.transfer import leaders
     from rungwise.views import BestTrial, StudyResult, StudyView
 
@@ -252,7 +252,7 @@ _PLACES = {
     "rungwise.tuning.open_study": ("open_study",),
     "rungwise.tuning.requests": ("add",),
     "rungwise.tuning.result": ("TuningResult",),
-    "rungwise.tuning.retraining": ("Retrained",),
+    "rungwise.tuning.retrained": ("Retrained",),
     "rungwise.tuning.transfer": ("leaders",),
     "rungwise.views": (
         "BestTrial",

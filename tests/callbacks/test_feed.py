@@ -274,7 +274,7 @@ def test_a_resumed_study_has_the_same_key(tmp_path):
 def test_a_retraining_is_told(tmp_path):
     result = tune(study=tmp_path / "s.db")
     diary = Diary()
-    found = result.retrain(train, resource=3, callbacks=[diary])
+    found = result.retrain(train, resource=3, callbacks=[diary], fresh=True)
     began = diary.facts[0]
     assert (began.phase, began.max_resource, "-retrain-" in began.key) == ("retrain", 3, True)
     assert {r.trial for r in diary.of("ReportEvent")} == {found.trial}

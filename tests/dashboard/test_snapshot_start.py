@@ -158,16 +158,17 @@ def test_of_a_study_that_was_resumed_extended_and_changed_by_requests(tmp_path):
 def test_of_a_study_that_goes_on_after_a_retraining(tmp_path):
     path = tmp_path / "s.db"
     result = tune(path)
-    result.retrain(train)
+    result.retrain(train, fresh=True)
     rw.resume(path, train, trials=60, show="quiet")
     (retrained,) = assert_alike(path)["headline"]["retrained"]
     assert retrained["resource"] == 27
-    assert retrained["value"] is not None
+    value = rw.load(path).retrained[0].value
+    assert retrained["text"] == f"{value:.5g} at 27, its best"
 
 
 def test_an_altered_entry_of_a_retraining_is_named(tmp_path):
     path = tmp_path / "s.db"
-    tune(path).retrain(train)
+    tune(path).retrain(train, fresh=True)
     rw.resume(path, train, trials=60, show="quiet")
     change(path, "UPDATE entries SET event = replace(event, 'loss', 'less') WHERE part > 0")
     change(path, "UPDATE entries SET event = event || ' ' WHERE part > 0")
@@ -283,7 +284,7 @@ def test_a_report_is_alike_too(tmp_path):
 def test_metrics_of_a_retraining_are_not_those_of_the_first_trial(tmp_path):
     path = tmp_path / "s.db"
     result = tune(path)
-    result.retrain(train)
+    result.retrain(train, fresh=True)
     feed = Feed(path)
     feed.look()
     details = report._collect(feed)["details"]

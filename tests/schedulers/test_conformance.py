@@ -25,6 +25,7 @@ SOURCES = {
     "Sharp": "rw.SharpHalving(max_resource=27)",
     "SharpCut": "rw.SharpHalving(max_resource=27, eta=2, first_cut=5)",
     "RushAdaptive": "rw.Rush(rw.AdaptiveHalving(max_resource=27), priors=4)",
+    "EarlyStopping": "from rungwise.schedulers import EarlyStopping; EarlyStopping(3, 27)",
     "OneEpoch": "rw.FixedResource(1)",
     "RandomSearch": "rw.RandomSearch(max_resource=27)",
     "RushPasha": "rw.Rush(rw.PASHA(max_resource=27), priors=4)",

@@ -101,7 +101,9 @@ def test_a_winner_that_was_retrained_is_known(old, capsys):
     from rungwise.cli.show import show  # noqa: PLC0415 - slow to import
 
     show(Path(old("ended")))
-    assert "Retrained trial 1 to 30: loss = 0.0478528" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Trial 1, trained from scratch in " in shown
+    assert " s: loss = 0.0478528 at 30, its best\n" in shown
 
 
 @pytest.mark.parametrize("moment", ["opened", "first transaction"])

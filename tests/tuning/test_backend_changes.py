@@ -50,7 +50,7 @@ def test_a_second_call_on_another_backend_is_kept(tmp_path):
     found = rw.load(study)
     assert found._options.backend == rw.Threads(1)
     assert found._workers == 1
-    assert found.retrain(train).resource == 3
+    assert found.retrain(train, fresh=True).resource == 3
 
 
 def test_what_a_resume_changes_is_kept(tmp_path):
@@ -74,7 +74,7 @@ def test_a_resume_that_changes_nothing_writes_nothing(tmp_path):
 
 def test_retraining_may_take_another_backend(tmp_path):
     result = rw.tune(train, SPACE, **ASKED, study=tmp_path / "s.db", backend=Own())
-    assert result.retrain(train, backend="threads").resource == 3
+    assert result.retrain(train, backend="threads", fresh=True).resource == 3
     with pytest.raises(InvalidArgumentError, match=r"backend is 'thread'.*did you mean 'threads'"):
         result.retrain(train, backend="thread")
 
@@ -96,8 +96,8 @@ def test_a_backend_that_is_not_known_is_only_needed_for_training(tmp_path):
     found = rw.load(study)
     assert found.best.value > 0
     with pytest.raises(InvalidArgumentError, match=r"backend is 'Own', but .* give backend="):
-        found.retrain(train)
-    assert found.retrain(train, backend=rw.Threads(1)).resource == 3
+        found.retrain(train, fresh=True)
+    assert found.retrain(train, backend=rw.Threads(1), fresh=True).resource == 3
     with pytest.raises(InvalidArgumentError, match="backend is 'Own'"):
         rw.resume(study, train)
 

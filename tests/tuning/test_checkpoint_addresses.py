@@ -108,6 +108,8 @@ def test_checkpoints_are_kept_behind_the_address(study, memory, backend):
     assert Path(os.fspath(best.checkpoint), "model").exists()
     full = result.retrain(train, resource=10)
     assert (full.checkpoint / "model").read_text() == "10"
+    assert (full.best_checkpoint / "model").read_text() == str(int(full.best_resource))
+    assert full.to_json()["best_checkpoint"] == str(full.best_checkpoint)
 
 
 def test_an_interrupted_study_goes_on_from_there(study, memory):

@@ -136,15 +136,15 @@ def retraining(config, run):
         with run.checkpoint(epoch) as folder:
             (folder / "at").write_text(f"{run.phase} {epoch}")
         extras = {"test": epoch * 10, "began": run.start} if epoch % 2 else {}
-        run.report(epoch, loss=config["x"] + 1 / epoch, **extras)
+        run.report(epoch, loss=abs(config["x"] - 0.3) + 1 / epoch, **extras)
 
 
 def test_the_winner_is_trained_in_full(either):
     told = []
-    found = either.retrain(retraining, on_report=lambda *pair: told.append(pair))
+    found = either.retrain(retraining, fresh=True, on_report=lambda *pair: told.append(pair))
     best = either.best
     assert (found.trial, found.config, found.resource) == (best.trial, best.config, 9)
-    assert found.value == pytest.approx(best.config["x"] + 1 / 9)
+    assert found.value == pytest.approx(abs(best.config["x"] - 0.3) + 1 / 9)
     assert [resource for resource, _ in found.curve] == list(range(1, 10))  # with one failure
     assert told == found.curve
     assert found.metrics == {"test": 90, "began": 3}
@@ -185,10 +185,10 @@ def test_a_retraining_that_fails_says_so(result):
         raise KeyError("gone")
 
     with pytest.raises(rw.RetrainingError, match="KeyError: 'gone'") as failed:
-        result.retrain(failing)
+        result.retrain(failing, fresh=True)
     assert (failed.value.trial, "Traceback" in failed.value.trace) == (result.best.trial, True)
     with pytest.raises(rw.RetrainingError, match="without a report"):
-        result.retrain(lambda config, run: None)
+        result.retrain(lambda config, run: None, fresh=True)
 
 
 # -- resume ------------------------------------------------------------------------------------

@@ -167,6 +167,6 @@ def test_nothing_found_is_no_best():
 def test_retrainings_are_part_of_the_result(real):
     assert rw.load(real.path).retrained == ()
     result = rw.load(real.path)
-    found = result.retrain(train, resource=3)
+    found = result.retrain(train, resource=3, fresh=True)
     assert result.retrained == (found,)
     assert rw.load(real.path).retrained == (found,)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import warnings
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,14 +17,31 @@ from rungwise.cli.console import out, progress
 from rungwise.cli.main import INTERRUPTED
 from rungwise.core.scheduler import Recipe
 from rungwise.counterfactual import Saving
-from rungwise.errors import InvalidArgumentError, StudyInterrupted
+from rungwise.errors import InvalidArgumentError, StudyInterrupted, UsageWarning
 from rungwise.formatting import format_config, format_runtime
 from rungwise.schedulers import ASHA, PASHA
 from rungwise.tuning.api import tune
 from rungwise.tuning.result import TuningResult
-from rungwise.tuning.retraining import Retrained
+from rungwise.tuning.retrained import Retrained, describe_retrained
 
 TRIALS, EPOCHS, WORKERS = 256, 243, 2
+
+
+@dataclass(frozen=True)
+class Model:
+    """The model to keep: the best of the study and of the retraining.
+
+    Attributes:
+        accuracy: on the images that it was chosen by.
+        epoch: how far it was trained.
+        checkpoint: its folder.
+        test_accuracy: on images that nothing was chosen by.
+    """
+
+    accuracy: float
+    epoch: float
+    checkpoint: Path
+    test_accuracy: float
 
 
 @dataclass(frozen=True)
@@ -35,6 +53,7 @@ class Outcome:
         saving: what ASHA would have spent, by simulation.
         asha: of ASHA, if it was run as well.
         retrained: the winner, trained in full.
+        model: the best model that there is.
         epochs: the most epochs for one configuration.
         kept: the study file, if it is kept.
     """
@@ -43,6 +62,7 @@ class Outcome:
     saving: Saving
     asha: TuningResult | None
     retrained: Retrained
+    model: Model
     epochs: int
     kept: Path | None
 
@@ -114,8 +134,8 @@ def demo(
     r"""Tune a small neural network on scikit-learn's handwritten digits.
 
     It shows the best configuration, why the study ended, how many epochs it trained and how
-    many epochs ASHA would have trained, and the accuracy of the best configuration after full
-    training, on test images. Then PASHA and ASHA search recorded architectures (`fashion-nas`)
+    many epochs ASHA would have trained, and the best model of the best configuration, with its
+    accuracy on test images. Then PASHA and ASHA search recorded architectures (`fashion-nas`)
     in a second. It needs scikit-learn: pip install 'rungwise\[demo]'.
     """
     sizes = {"trials": trials, "epochs": epochs, "workers": workers}
@@ -180,6 +200,7 @@ def _run(
             scheduler=scheduler,
             seed=seed,
             preload=digits.PRELOAD,
+            keep_best=True,
             show="auto" if talk else "quiet",
         )
 
@@ -196,12 +217,28 @@ def _run(
     if versus_asha:
         say("\nThe same configurations with ASHA:")
         asha = tuned(ASHA(), None)
-    say("\nTraining the winner from scratch.")
-    with progress("training") as advance:
+    say("\nTraining the winner in full.")
+    with progress("training") as advance, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UsageWarning)  # if it gets worse, the end says so
         retrained = result.retrain(
             digits.train, on_report=lambda epoch, _: advance(int(epoch), epochs) if talk else None
         )
-    return Outcome(result, result.saved_versus("asha"), asha, retrained, epochs, study)
+    model = _choose_model(result, retrained)
+    return Outcome(result, result.saved_versus("asha"), asha, retrained, model, epochs, study)
+
+
+def _choose_model(result: TuningResult, retrained: Retrained) -> Model:
+    """The best of both; the retraining's, if they are equal."""
+    best = result.best
+    accuracy, epoch, place = max(
+        (retrained.best_value, retrained.best_resource, retrained.best_checkpoint),
+        (best.value, best.resource, best.checkpoint),
+        key=lambda model: -1.0 if model[0] is None or model[2] is None else model[0],
+    )
+    assert accuracy is not None
+    assert epoch is not None
+    assert isinstance(place, Path), "every epoch is saved, in a folder"
+    return Model(accuracy, epoch, place, digits.test(place))
 
 
 # -- what is shown -------------------------------------------------------------------------------
@@ -224,8 +261,13 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
         "retrained": {
             "epochs": retrained.resource,
             "accuracy": retrained.value,
-            "test_accuracy": retrained.metrics["test_accuracy"],
+            "best_epoch": retrained.best_resource,
+            "best_accuracy": retrained.best_value,
             "seconds": retrained.seconds,
+        },
+        "model": {
+            **asdict(outcome.model),
+            "checkpoint": None if outcome.kept is None else str(outcome.model.checkpoint),
         },
     }
 
@@ -250,7 +292,7 @@ def _describe_study(result: TuningResult) -> dict[str, Any]:
 
 def _print_outcome(outcome: Outcome) -> None:
     result, saving, retrained = outcome.result, outcome.saving, outcome.retrained
-    best = result.best
+    best, model = result.best, outcome.model
     lines = {
         "winner": format_config(best.config),
         "validation": f"{best.value:.2%} correct after {best.resource:g} epochs "
@@ -269,11 +311,13 @@ def _print_outcome(outcome: Outcome) -> None:
             f"{format_runtime(asha.seconds)}; its winner: {asha.best.value:.2%} "
             f"after {asha.best.resource:g} epochs (trial {asha.best.trial})"
         )
-    lines["test"] = (
-        f"{retrained.metrics['test_accuracy']:.2%} correct on test images: the winner, trained "
-        f"from scratch for {retrained.resource:g} epochs (validation {retrained.value:.2%})"
+    lines["in full"] = describe_retrained(retrained, result.metric)
+    lines["best model"] = (
+        f"validation {model.accuracy:.2%}, test images {model.test_accuracy:.2%} correct, after "
+        f"{model.epoch:g} epochs"
     )
     if outcome.kept is not None:
+        lines["best model"] += f": {model.checkpoint}"
         lines["kept in"] = str(outcome.kept)
     shown = Table.grid(padding=(0, 2))
     shown.add_column(style="bold", no_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -10,13 +11,13 @@ from rungwise.cli import summary
 from rungwise.cli.arguments import Function, ResultAsJson, Study, Trust
 from rungwise.cli.console import out, progress
 from rungwise.cli.options import with_options
+from rungwise.cli.retrained import print_retrained
 from rungwise.cli.summary import line
 from rungwise.cli.tune import choose_backend, choose_callbacks, interruptible, load_trainable
-from rungwise.formatting import format_runtime, format_value
 from rungwise.options import list_options
 from rungwise.options.backend_options import SHORT_FORMS
 from rungwise.options.study_options import OutputOptions, RunOptions
-from rungwise.storage.study_file import StudyFile
+from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning import function_reference
 from rungwise.tuning.loading import load
 from rungwise.tuning.trust import check_trust
@@ -27,10 +28,16 @@ Retrained = Annotated[
 Resource = Annotated[
     int | None, typer.Option(help="How far to train; the study's maximum by default.", min=1)
 ]
+EarlyStop = Annotated[
+    int | None,
+    typer.Option(help="End it once so much training has brought no better value.", min=1),
+]
 Fresh = Annotated[
     bool,
     typer.Option(
-        "--fresh", help="Start from scratch, even if an earlier retraining was interrupted."
+        "--fresh",
+        help="Start from scratch, even if an earlier retraining was interrupted, or the study "
+        "itself has trained the trial as far.",
     ),
 ]
 
@@ -48,14 +55,16 @@ def retrain(
     train: Function = None,
     resource: Resource = None,
     trial: Retrained = None,
+    early_stop: EarlyStop = None,
     fresh: Fresh = False,
     trust: Trust = False,
     as_json: ResultAsJson = False,
 ) -> None:
     """Train the best configuration from scratch to the maximum (phase 2 of the paper).
 
-    A retraining that was interrupted is resumed. It runs on one worker of the study's backend,
-    unless the options choose another.
+    A retraining that was interrupted is resumed; what the study itself has trained as far is not
+    trained again. The last checkpoint is kept, and that of the best value. It runs on one worker of
+    the study's backend, unless the options choose another.
 
     This runs the function or command that the file names: for a file that you did not make on this
     machine it needs --trust, or --train.
@@ -79,6 +88,7 @@ def retrain(
             trainable,
             resource=resource,
             trial=trial,
+            early_stop=early_stop,
             fresh=fresh,
             backend=given.get("backend"),
             on_report=lambda reached, _: advance(int(reached), int(until)),
@@ -88,11 +98,13 @@ def retrain(
         typer.echo(summary.as_line(found.to_json()))
         return
     console = out()
-    metrics = summary.format_metrics(found.metrics)
-    console.print(
-        f"Trial {found.trial}, trained from scratch to {found.resource:g} in "
-        f"{format_runtime(found.seconds)}: {line(result.metric)} = "
-        f"{format_value(found.value, 6)} {metrics}"
-    )
-    if found.checkpoint is not None:
-        console.print(f"checkpoint: {line(str(found.checkpoint))}", soft_wrap=True)
+    print_retrained(console, result, found)
+    if found.from_trial:
+        name = line(shlex.quote(shown(result.path)))
+        more = f" --trial {found.trial} --resource {until}"
+        early = "" if early_stop is None else f" --early-stop {early_stop}"
+        console.print(
+            f"Nothing was trained now. From scratch: rungwise retrain {name}{more}{early} --fresh",
+            soft_wrap=True,
+            emoji=False,
+        )

@@ -9,9 +9,8 @@ from rungwise.cli import summary
 from rungwise.cli.console import out, write_line
 from rungwise.cli.leaderboard import print_leaderboard
 from rungwise.cli.parameters import RESULT_AS_JSON, STUDY, Flag
-from rungwise.cli.summary import line
+from rungwise.cli.retrained import print_all_retrained
 from rungwise.errors import InvalidArgumentError
-from rungwise.formatting import format_value
 from rungwise.tuning.loading import load
 from rungwise.tuning.summaries import load_summary
 
@@ -47,8 +46,4 @@ def show(
         summary.print_rungs(console, result)
     summary.print_summary(console, result, explain=explain)
     summary.print_failures(console, result)
-    for found in result.retrained:
-        console.print(
-            f"Retrained trial {found.trial} to {found.resource:g}: {line(result.metric)} = "
-            f"{format_value(found.value, 6)} {summary.format_metrics(found.metrics)}"
-        )
+    print_all_retrained(console, result)

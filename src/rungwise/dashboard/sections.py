@@ -13,6 +13,7 @@ from rungwise.display.base import Snapshot
 from rungwise.display.estimate import Estimator
 from rungwise.tuning.follower import Fold
 from rungwise.tuning.labels import read_labels
+from rungwise.tuning.retrained import describe_values
 from rungwise.views import StudyView
 
 POINTS = 400
@@ -72,7 +73,12 @@ def write_headline(view: StudyView, fold: Fold, path: Path) -> dict[str, Any]:
         "workers": view.situation.workers,
         "extensions": [str(each) for each in view.extensions],
         "retrained": [
-            {"trial": one.trial, "resource": one.resource, "value": short(one.value)}
+            {
+                "trial": one.trial,
+                "resource": one.resource,
+                "value": short(one.value),
+                "text": describe_values(one.value, one.resource, one.best, digits=5),
+            }
             for one in fold.retrained.values()
         ],
     }

@@ -2,6 +2,7 @@
 
 from rungwise.schedulers.adaptive import AdaptiveHalving
 from rungwise.schedulers.baselines import FixedResource, RandomSearch
+from rungwise.schedulers.early_stopping import EarlyStopping
 from rungwise.schedulers.presets import (
     ASHA,
     PASHA,
@@ -17,6 +18,7 @@ __all__ = [
     "PASHA",
     "AdaptiveHalving",
     "AsyncHyperband",
+    "EarlyStopping",
     "FixedResource",
     "Hyperband",
     "RandomSearch",

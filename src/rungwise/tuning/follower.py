@@ -31,16 +31,18 @@ from rungwise.storage.snapshots import read_snapshot
 from rungwise.storage.study_file import About, StudyFile
 from rungwise.storage.tail import Position, is_still_there, read_parts, read_tail
 from rungwise.tuning.opening import view_study
+from rungwise.tuning.retrained import find_best
 from rungwise.views import StudyView
 
 
 @dataclass(slots=True)
 class Retrained:
-    """A retraining in the same file: how far it is."""
+    """A retraining in the same file: how far it is, and (resource, value) of its best."""
 
     trial: int
     resource: float = 0.0
     value: float | None = None
+    best: tuple[float, float] | None = None
 
 
 @dataclass(slots=True)
@@ -244,6 +246,9 @@ class Follower:
         event, found = entry[0], fold.retrained.get(part)
         if found is not None and isinstance(event, Reported):
             found.resource, found.value = event.resource, event.value
+            held = () if found.best is None else (found.best,)
+            curve = (*held, (event.resource, event.value))
+            found.best = find_best(curve, fold.engine.study.goal)
 
     def _apply(self, fold: Fold, entry: Entry) -> None:
         event, decision = entry

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import shlex
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from rungwise.errors import (
     InvalidArgumentError,
     MissingExtraError,
     NothingFoundError,
+    UsageWarning,
 )
 from rungwise.options.checks import check_backend, check_callbacks
 from rungwise.options.study_options import RunOptions
@@ -31,7 +33,13 @@ from rungwise.tuning.exports import list_trials
 from rungwise.tuning.failure_text import describe_failure, describe_traceback
 from rungwise.tuning.labels import read_labels
 from rungwise.tuning.opening import view_study
-from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
+from rungwise.tuning.retrained import Retrained, compare_with_tuning
+from rungwise.tuning.retraining import (
+    Retraining,
+    check_early_stop,
+    check_resource,
+    list_retrained,
+)
 from rungwise.views import BestTrial, StudyResult
 
 
@@ -181,6 +189,7 @@ class TuningResult(StudyResult):
         *,
         resource: int | None = None,
         trial: int | None = None,
+        early_stop: int | None = None,
         fresh: bool = False,
         on_report: Callable[[float, float], None] | None = None,
         callbacks: Sequence[Any] = (),
@@ -190,14 +199,20 @@ class TuningResult(StudyResult):
 
         One that was begun and not finished, because it failed, was interrupted or was killed, is
         resumed from its last checkpoint. One that was finished is trained again, and its
-        checkpoints are removed.
+        checkpoints are removed. Otherwise, if the study itself has trained the trial as far,
+        nothing is trained, and the result is that of the trial (``from_trial``).
+
+        Two checkpoints are kept: the last, and that of the best report. A
+        :class:`rungwise.UsageWarning` says so if the last value is worse than tuning had seen.
 
         Args:
             train: the training function.
             resource: how far; the study's maximum by default, or its ceiling if it has none.
             trial: another trial than the best.
-            fresh: from scratch, even if there is one to resume; for when the training function
-                was changed.
+            early_stop: end it once so many units of resource have brought no better value.
+            fresh: from scratch in any case, even if there is one to resume, or the study itself has
+                trained the trial as far; for when the training function was changed, or does
+                something else in the phase ``"retrain"``.
             on_report: called with (resource, value) after every new report.
             callbacks: called with everything that happens, as of :func:`tune`.
             backend: where it is trained, a backend or the name of one; by default on one worker of
@@ -211,7 +226,7 @@ class TuningResult(StudyResult):
         if not 0 <= number < self.trials:
             rule = f"the study has the trials 0 to {self.trials - 1}"
             raise InvalidArgumentError("trial", trial, rule)
-        until = self.find_retraining_goal(resource)
+        until, patience = self.find_retraining_goal(resource), check_early_stop(early_stop)
         check_function(train)  # before the file is opened
         listeners = check_callbacks("callbacks", callbacks)
         chosen = self._options.backend if backend is None else check_backend("backend", backend)
@@ -224,11 +239,22 @@ class TuningResult(StudyResult):
                 config=dict(self.view.trial(number).config),
                 until=until,
                 store=self._store,
+                early_stop=patience,
             )
+            if not fresh:
+                own = retraining.find_trained(self.engine.trials[number], keep=self._options.keep)
+                if own is not None:
+                    return own
             found = retraining.run(
                 train, chosen, self._options, fresh=fresh, on_report=on_report, callbacks=listeners
             )
             self.retrained = tuple(list_retrained(file, self._store))
+        kept = self._store.trial(trial_place(number))
+        worse = compare_with_tuning(
+            found, self.curve(number), self.goal, lambda resource: kept.locate(at_most=resource)
+        )
+        if worse:
+            warnings.warn(worse, UsageWarning, stacklevel=2)
         return found
 
     @property

@@ -6,65 +6,34 @@ any study survives, and one that was begun and not finished is resumed.
 
 from __future__ import annotations
 
+import math
 import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rungwise.backends.base import BackendRecipe
 from rungwise.callbacks.functions import ReportFunction
-from rungwise.checkpoints import CheckpointStore, RemoteCheckpoint, resource_text
+from rungwise.checkpoints import CheckpointStore, resource_text
+from rungwise.core.decisions import StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
+from rungwise.core.trials import State, Trial
 from rungwise.errors import RetrainingError, StudyInterrupted
 from rungwise.options.study_options import RunOptions
-from rungwise.schedulers import FixedResource
+from rungwise.schedulers import EarlyStopping, FixedResource
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
 from rungwise.tuning.assignments import AssignmentMaker
+from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.folding import fold
 from rungwise.tuning.old_progress import read_progress
-from rungwise.validation import whole
-
-
-@dataclass(frozen=True, slots=True)
-class Retrained:
-    """The winner, trained in full.
-
-    Attributes:
-        trial: which trial's configuration it is.
-        config: the configuration.
-        value: the last value of the metric.
-        resource: how far it was trained.
-        metrics: the other metrics of the last report (a test accuracy, for example).
-        curve: [(resource, value), …].
-        seconds: how long it took, in all attempts; downtimes are not counted.
-        checkpoint: the folder of the last checkpoint, None if there was none.
-    """
-
-    trial: int
-    config: Mapping[str, Any]
-    value: float
-    resource: float
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    curve: list[tuple[float, float]] = field(default_factory=list)
-    seconds: float = 0.0
-    checkpoint: Path | RemoteCheckpoint | None = None
-
-    def __repr__(self) -> str:
-        # Without the curve, which may have thousands of points.
-        return (
-            f"<trial {self.trial} retrained to {self.resource:g}: {self.value:g}; "
-            f"{len(self.curve)} reports in {self.seconds:.1f} s>"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON."""
-        checkpoint = None if self.checkpoint is None else str(self.checkpoint)
-        return {**asdict(self), "checkpoint": checkpoint}
+from rungwise.tuning.retrained import Retrained, find_best, make_retrained_of
+from rungwise.validation import Goal, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +47,7 @@ class Retraining:
         config: the configuration.
         until: how far it is trained.
         store: where checkpoints are kept.
+        early_stop: it ends once so much training has brought no better value; None: it does not.
     """
 
     file: StudyFile
@@ -86,6 +56,7 @@ class Retraining:
     config: Mapping[str, Any]
     until: int
     store: CheckpointStore
+    early_stop: int | None = None
 
     def run(
         self,
@@ -122,7 +93,7 @@ class Retraining:
         tuner = Tuner(
             part,
             prepared,
-            replace(options, keep="all", checkpoint_quota=None, trial_timeout=None),
+            replace(options, keep="all", keep_best=True, checkpoint_quota=None, trial_timeout=None),
             assignments=AssignmentMaker(
                 metric=self.file.about.metric,
                 max_resource=self.until,
@@ -147,9 +118,39 @@ class Retraining:
             raise RetrainingError(self.trial, "it returned without a report", "")
         return found
 
+    def find_trained(self, trial: Trial, *, keep: int | Literal["all"]) -> Retrained | None:
+        """The trial itself, if it was trained as far by the study and nothing is to be resumed.
+
+        Its checkpoint must be there, unless none of the study was ever saved.
+
+        Args:
+            trial: the trial.
+            keep: how many leaders kept their checkpoints when the study had ended.
+        """
+        as_far = bool(trial.losses) and bisect_left(trial.resources, self.until) == (
+            len(trial.resources) - 1
+        )
+        if not as_far or trial.failed or trial.losses[-1] == math.inf or self._find_unfinished():
+            return None
+        checkpoints = self.store.trial(trial_place(self.trial))
+        if checkpoints.latest(at_most=trial.resource) is None and (
+            keep == 0
+            or any(
+                self.store.trial(place).committed()
+                for place in self.store.places()
+                if place.startswith("trial-")
+            )
+        ):
+            return None
+        reports = _list_reports(self.file.main, self.trial)
+        return make_retrained_of(
+            self.trial, trial, reports, self.study.goal, checkpoints, from_trial=True
+        )
+
     def _as_study(self) -> Study:
+        until, patience = self.until, self.early_stop
         return Study(
-            FixedResource(self.until),
+            FixedResource(until) if patience is None else EarlyStopping(patience, until),
             Limits(trials=1),
             goal=self.study.goal,
             initial=[self.config],
@@ -181,11 +182,11 @@ class Retraining:
         return part
 
     def _place(self, trial: int = 0) -> str:  # noqa: ARG002 - there is one
-        return retraining_place(self.trial, self.until)
+        return _find_place(self.trial, self._as_study())
 
     def _is_complete(self, engine: Engine, part: StudyPart) -> bool:
         """Whether an interrupt came after the last report; if so, the retraining is ended."""
-        if not engine.trials or engine.trials[0].resource < self.until or engine.open_jobs:
+        if not engine.trials or engine.trials[0].state is not State.STOPPED or engine.open_jobs:
             return False
         _, clock = fold(part)
         event = JobRequested(clock)
@@ -195,55 +196,77 @@ class Retraining:
     def _hint(self, engine: Engine) -> str:
         reached = engine.trials[0].resource if engine.trials else 0
         name = shown(self.file.path)
+        early = "" if self.early_stop is None else f" --early-stop {self.early_stop}"
         return (
             f"Interrupted: trial {self.trial} was retrained to {reached:g} of {self.until}, which "
             f"is kept in {name}. Go on by calling retrain() as before, or with: rungwise retrain "
-            f"{shlex.quote(name)} --trial {self.trial} --resource {self.until}"
+            f"{shlex.quote(name)} --trial {self.trial} --resource {self.until}{early}"
         )
 
 
-def retraining_place(trial: int, until: float) -> str:
+def _find_place(trial: int, retraining: Study) -> str:
     """Where in a checkpoint store the retraining of a trial keeps its files."""
-    return f"retrain-{trial:05d}-to-{resource_text(until)}"
+    recipe = retraining.scheduler
+    until = recipe.max_resource
+    assert until is not None
+    place = f"retrain-{trial:05d}-to-{resource_text(until)}"
+    return f"{place}-early-{recipe.patience}" if isinstance(recipe, EarlyStopping) else place
 
 
-def describe_retraining(trial: int, part: StudyPart, store: CheckpointStore) -> Retrained | None:
-    """What came of a retraining; None without a report, or while it has not ended."""
+def _list_reports(part: StudyPart, trial: int) -> Iterator[Reported]:
+    """The reports of a trial of a study."""
+    jobs: set[int] = set()
+    for event, decision in part.read_from():
+        if isinstance(decision, StartJob) and decision.job.trial == trial:
+            jobs.add(decision.job.id)
+        elif isinstance(event, Reported) and event.job in jobs:
+            yield event
+
+
+def describe_retraining(
+    trial: int, part: StudyPart, store: CheckpointStore | None
+) -> Retrained | None:
+    """What came of a retraining; None without a report, or while it has not ended.
+
+    Args:
+        trial: the trial that was retrained.
+        part: the retraining.
+        store: where its checkpoints are; None if a later one has replaced them.
+    """
     engine, seconds = fold(part)
     if engine.ended is None or not engine.reports or engine.trials[0].note:
         return None
-    reports = [event for event, _ in part.read_from() if isinstance(event, Reported)]
-    furthest = engine.trials[0]
-    last = next(event for event in reports if event.resource == furthest.resource)
-    sign = 1.0 if part.study.goal == "min" else -1.0
-    until = part.study.scheduler.max_resource
-    assert until is not None
-    checkpoints = store.trial(retraining_place(trial, until))
-    pairs = zip(furthest.resources, furthest.losses, strict=True)
-    return Retrained(
-        trial=trial,
-        config=dict(furthest.config),
-        value=last.value,
-        resource=last.resource,
-        metrics=dict(last.metrics),
-        curve=[(resource, sign * loss) for resource, loss in pairs],
-        seconds=seconds,
-        checkpoint=checkpoints.locate(at_most=last.resource),
-    )
+    study, (own,) = part.study, engine.trials
+    recipe, patience = study.scheduler, None
+    if isinstance(recipe, EarlyStopping) and own.state is State.STOPPED:
+        patience = recipe.patience if own.resource < engine.jobs[-1].until else None
+    checkpoints = None if store is None else store.trial(_find_place(trial, study))
+    reports, more = _list_reports(part, own.id), {"seconds": seconds, "stopped_early": patience}
+    return make_retrained_of(trial, own, reports, study.goal, checkpoints, **more)
 
 
 def list_retrained(file: StudyFile, store: CheckpointStore) -> list[Retrained]:
     """What came of the retrainings in a study file that have ended, in order."""
-    old = [Retrained(**_convert_old(found)) for found in file.retrains()]
-    new = [describe_retraining(trial, part, store) for trial, part in file.retrainings()]
+    old = [Retrained(**_convert_old(found, file.main.study.goal)) for found in file.retrains()]
+    parts = file.retrainings()
+    newest = {_find_place(trial, part.study): part.number for trial, part in parts}
+    new = [
+        describe_retraining(trial, part, store if part.number in newest.values() else None)
+        for trial, part in parts
+    ]
     return old + [found for found in new if found is not None]
 
 
-def _convert_old(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What version 0.1.0 kept of a retraining, as today's fields."""
-    place = document["checkpoint"]
+def _convert_old(document: Mapping[str, Any], goal: Goal) -> dict[str, Any]:
+    """What version 0.1.0 kept of a retraining, as today's fields; it kept the last checkpoint."""
+    place = None if document["checkpoint"] is None else Path(document["checkpoint"])
     curve = [(resource, value) for resource, value in document["curve"]]
-    return {**document, "curve": curve, "checkpoint": None if place is None else Path(place)}
+    found = {**document, "curve": curve, "checkpoint": place}
+    at, value = find_best(curve, goal) or (None, None)
+    found |= {"best_resource": at, "best_value": value}
+    if at == document["resource"]:
+        found |= {"best_metrics": document["metrics"], "best_checkpoint": place}
+    return found
 
 
 def _pass_on(on_report: Callable[[float, float], None]) -> ReportFunction:
@@ -253,3 +276,8 @@ def _pass_on(on_report: Callable[[float, float], None]) -> ReportFunction:
 def check_resource(resource: Any) -> int:
     """How far to retrain."""
     return whole("resource", resource, at_least=1)
+
+
+def check_early_stop(early_stop: Any) -> int | None:
+    """How much training without a better value ends a retraining."""
+    return None if early_stop is None else whole("early_stop", early_stop, at_least=1)

@@ -54,6 +54,14 @@ def make_best(best: Any, metric: str = "value") -> str:
     return text + make_config(best.config)
 
 
+def make_retrained(found: Any, sentence: str, models: Mapping[str, Any]) -> str:
+    """A retraining: what came of it, which models there are, and its configuration."""
+    text = f"<p>{escape(sentence[:1].upper() + sentence[1:])}</p>"
+    for words, place in models.items():
+        text += f"<p>{escape(words)}: <code>{escape(place)}</code></p>"
+    return text + make_config(found.config)
+
+
 def make_config(config: Mapping[str, Any]) -> str:
     """A configuration."""
     return make_table(["hyperparameter", "value"], config.items())

@@ -91,7 +91,7 @@ export function makeOverview(store, context) {
     if (headline.tags.length) about.push(`tags: ${headline.tags.join(", ")}`);
     for (const one of headline.extensions) about.push(`extended: ${one}`);
     if (headline.note) about.push(headline.note);
-    for (const one of headline.retrained) about.push(`trial ${one.trial} retrained to ${amount(one.resource, headline.unit)}: ${number(one.value, 5)}`);
+    for (const one of headline.retrained) about.push(`trial ${one.trial} retrained: ${one.text}`);
     setText(facts, about.filter(Boolean).join(" · "));
     show(resume, headline.resume);
     resume.replaceChildren(...(headline.resume ? [headline.ended ? "Extend it: " : "Go on with it: ", h("code", {}, headline.resume)] : []));
