@@ -6,12 +6,12 @@ a *scheduler*, which holds the state of one study. Only the engine calls a sched
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from rungwise.core.decisions import Continue, Pause, Stop
-from rungwise.core.trials import Trial
+from rungwise.core.trials import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,22 @@ class Extension:
 
     trials: int | None
     max_resource: int | None
-    known: Sequence[Trial]
+    known: Sequence[Candidate]
     reports: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """What becomes of trials when a study goes on; no other trial is trained again.
+
+    Attributes:
+        waiting: the trials that were done, trained to the old maximum, and may be promoted from
+            now on.
+        until: trial → how far its job runs from now on, of those whose jobs will be started again.
+    """
+
+    waiting: Sequence[int] = ()
+    until: Mapping[int, int] = field(default_factory=dict)
 
 
 Trace = Sequence[tuple[int, float]]
@@ -65,32 +79,36 @@ class Scheduler(Protocol):
         """
         ...
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         """A drawn trial has been started."""
         ...
 
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+    def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:
         """A trial reported at a new resource; the curve holds the report already."""
         ...
 
-    def released(self, trial: Trial) -> None:
+    def released(self, trial: Candidate) -> None:
         """The job of a trial that was paused or stopped has left its worker."""
         ...
 
-    def dropped(self, trial: Trial) -> None:
-        """A trial failed or ended before the level of its job: it ranks last at that level."""
+    def dropped(self, trial: Candidate) -> None:
+        """A trial gets no further: it ranks last at the level of its job.
+
+        It failed or ended on its way there; or the :class:`Promote` to that level was refused.
+        """
         ...
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """Go on with what the study has been extended by; no trial is trained again.
 
         A scheduler of your own may do without this method: then its studies cannot be given a
         higher maximum.
-
-        Returns:
-            The trials that were done, trained to the old maximum, and may be promoted from now on.
-            For a trial whose job will be started again :attr:`Trial.until` may be raised.
         """
+        ...
+
+    @property
+    def pauses(self) -> bool:
+        """Whether a trial that goes on is paused at its rung first; else it goes on at once."""
         ...
 
     @property

@@ -9,13 +9,12 @@ right where the order after the first rung is a guide, and wrong where it mislea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut
-from rungwise.core.scheduler import Extension, Move, Scheduler
+from rungwise.core.scheduler import Extension, Move, Reopened, Scheduler
 from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.presets import OnLadder
 from rungwise.validation import set_frozen, whole
@@ -105,7 +104,7 @@ class Rounds(Halving):
                 move = super().next_move(may_draw=True)
         return move
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """More trials are drawn in further rounds; a longer ladder is gone through again."""
         if extension.trials is not None:
             self._trials_asked = extension.trials

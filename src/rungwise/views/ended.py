@@ -167,15 +167,10 @@ class EndedStudy:
 
 
 def _trial(number: int, config: Mapping[str, Any], values: Sequence[float], sign: float) -> Trial:
-    trial = Trial(number, config, 0)
-    for value in values:
-        loss = sign * value
-        trial.resources.append(len(trial.resources) + 1)
-        trial.losses.append(loss if math.isfinite(loss) else math.inf)
-    if values:
-        trial.resource = trial.until = len(values)
-        trial.state = State.STOPPED
-    return trial
+    losses = (loss if math.isfinite(loss := sign * value) else math.inf for value in values)
+    state, end = State.STOPPED if values else State.NEW, len(values)
+    curve = range(1, end + 1), losses
+    return Trial.recall(number, config, state=state, until=end, resource=end, curve=curve)
 
 
 _Packed = tuple[list[tuple[Any, ...]], "array[float]", "array[float]"]
@@ -188,8 +183,7 @@ def _pack(trials: Sequence[Trial]) -> _Packed:
         resources.extend(trial.resources)
         losses.extend(trial.losses)
     rows = [
-        (t.config, t.bracket, t.state, t.rung, t.until, t.resource, t.note, len(t.losses))
-        for t in trials
+        (t.config, t.bracket, t.state, t.until, t.resource, t.note, len(t.losses)) for t in trials
     ]
     return rows, resources, losses
 
@@ -201,13 +195,11 @@ def _unpack(
     losses: array[float],
 ) -> EndedStudy:
     trials, start = [], 0
-    for number, (config, bracket, *rest, length) in enumerate(rows):
-        trial = Trial(number, config, bracket)
-        trial.state, trial.rung, trial.until, trial.resource, trial.note = rest
-        trial.resources = resources[start : start + length]
-        trial.losses = losses[start : start + length]
+    for number, (config, bracket, state, until, resource, note, length) in enumerate(rows):
+        curve = resources[start : start + length], losses[start : start + length]
+        known = {"state": state, "until": until, "resource": resource, "note": note}
+        trials.append(Trial.recall(number, config, bracket, **known, curve=curve))
         start += length
-        trials.append(trial)
     jobs = [Job(n, t, dict(trials[t].config), begin, end) for n, t, begin, end in fields["jobs"]]
     best = None if fields["best"] is None else trials[fields["best"]]
     return EndedStudy(**{**fields, "trials": trials, "jobs": jobs, "best": best})
