@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from typing import Any
 
 from rungwise import counterfactual
@@ -150,7 +149,7 @@ def write_ladder(fold: Fold) -> dict[str, Any]:
     """The rungs, how the ceiling rose, and what its checks measured."""
     engine = fold.engine
     view = StudyView(engine, fold.about.metric)
-    checks: Sequence[Any] = getattr(engine.scheduler, "checks", ())
+    checks = engine.scheduler.checks
     return {
         "rungs": [
             [rung.level, rung.entered, rung.waiting, rung.running_to, short(rung.best)]

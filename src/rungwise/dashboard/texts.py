@@ -43,7 +43,7 @@ _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n",
 
 def list_parameters(engine: Engine) -> list[dict[str, Any]]:
     """The parameters in the user's order, each with how its values lie on an axis."""
-    space = getattr(engine.study, "space", None)
+    space = engine.study.space
     found = []
     if space is not None:
         by_name = {one.name: one.domain for one in space.parameters}

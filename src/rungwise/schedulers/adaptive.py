@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Draw, Extension, Move, Promote, Reopened, Scheduler
+from rungwise.core.scheduler import Draw, Extension, Move, Promote, Reopened, Scheduler, Winner
 from rungwise.core.trials import Candidate
 from rungwise.schedulers.base import ToTheMaximum, waits_at
 from rungwise.schedulers.order_kept import keeps_order
@@ -63,7 +63,7 @@ class AdaptiveHalving(OnLadder):
     """
 
     words: ClassVar[tuple[str, ...]] = ("adaptive",)
-    winner: ClassVar[str] = "top"  # the best reach the highest rung, where they are compared
+    winner: ClassVar[Winner] = "top"  # the best reach the highest rung, where they are compared
 
     size: int | None = None
 

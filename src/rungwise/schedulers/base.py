@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, Rung
-from rungwise.core.scheduler import Extension, Reopened, Trace
+from rungwise.core.scheduler import CheckRecord, Extension, Reopened, Scheduler, Trace
 from rungwise.core.trials import Candidate, State
-from rungwise.schedulers.ceilings import Ceiling, CheckRecord
+from rungwise.schedulers.ceilings import Ceiling
 
 CeilingOver = Callable[[Ladder, Sequence[Rung]], Ceiling]
 """Builds a ceiling over the rungs of a scheduler."""
@@ -20,7 +20,7 @@ def waits_at(trial: Candidate, maximum: int) -> bool:
     return trial.state is State.STOPPED and max(trial.until, trial.resource) >= maximum
 
 
-class UnderCeiling:
+class UnderCeiling(Scheduler):
     """Rungs on a ladder, and a ceiling over them.
 
     Args:
@@ -29,7 +29,7 @@ class UnderCeiling:
         cut: which part of a rung may continue.
     """
 
-    pauses = True
+    ladder: Ladder
 
     def __init__(self, ladder: Ladder, *, ceiling: CeilingOver, cut: Cut) -> None:
         self.ladder = ladder
@@ -38,9 +38,6 @@ class UnderCeiling:
         self._cut = cut
         self._levels = ladder.levels
         self._top = ladder.top
-
-    def started(self, trial: Candidate) -> None:
-        """A new trial is in no rung yet."""
 
     def extend(self, extension: Extension) -> Reopened:
         """Further rungs above the old maximum, which stays one; more trials need nothing."""
@@ -93,28 +90,26 @@ class UnderCeiling:
 
     @property
     def checks(self) -> Sequence[CheckRecord]:
-        """What the checks of the ceiling found; for readers."""
         return self.ceiling.checks
 
     def explain(self) -> str:
         return self.ceiling.explain()
 
 
-class ToTheMaximum:
+class ToTheMaximum(Scheduler):
     """A fixed ceiling: the last rung of the ladder.
 
     Args:
         ladder: where the rungs are.
     """
 
-    pauses = True
+    ladder: Ladder
+    levels: Sequence[int]
+    ceilings: Trace
 
     def __init__(self, ladder: Ladder) -> None:
-        self.ladder = ladder
-        self.levels: Sequence[int] = ladder.levels
-        self.version = 0  # a worker waits only for others to end
-        self.ceilings: Trace = ((0, ladder.max_resource),)
-        self.epsilons: Trace = ()
+        self.ladder, self.levels = ladder, ladder.levels
+        self.ceilings = ((0, ladder.max_resource),)
 
     def raise_ladder(self, ladder: Ladder, reports: int) -> None:
         """Use a longer ladder from now on."""

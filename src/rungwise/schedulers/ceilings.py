@@ -11,16 +11,13 @@ from typing import Literal, Protocol
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Rung
-from rungwise.core.scheduler import Trace
+from rungwise.core.scheduler import CheckRecord, Trace
 from rungwise.core.trials import Candidate
 from rungwise.rankings.base import GivenNoise, NoiseEstimate, Ranking, Verdict
 from rungwise.rankings.crossings import Crossings
 from rungwise.rankings.standing import Standing
 
 Check = Literal["rung", "report"]
-
-CheckRecord = tuple[int, float, "float | None", "float | None", bool]
-"""(number of reports so far, what was measured, its bound, ε, whether the ranking was stable)."""
 
 
 class Ceiling(Protocol):

@@ -6,11 +6,22 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rungwise.core.decisions import STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Extension, Move, Promote, Recipe, Reopened, Scheduler, Trace
+from rungwise.core.scheduler import (
+    Bracket,
+    CheckRecord,
+    Extension,
+    Move,
+    Promote,
+    Recipe,
+    Reopened,
+    Scheduler,
+    Trace,
+    Winner,
+)
 from rungwise.core.trials import Candidate
 from rungwise.schedulers.presets import PASHA
 from rungwise.schedulers.trial_losses import find_loss
@@ -18,7 +29,7 @@ from rungwise.validation import must_be, set_frozen, whole
 
 
 @dataclass(frozen=True, slots=True)
-class Rush:
+class Rush(Recipe):
     """Any scheduler, with a bar that earlier winners set.
 
     The first ``priors`` configurations of the study are known to be good, for example the leaders
@@ -55,19 +66,23 @@ class Rush:
         return self.scheduler.max_resource
 
     @property
-    def winner(self) -> str:
+    def winner(self) -> Winner:
         """Which trial wins by default: as in the scheduler under the bar."""
-        return str(getattr(self.scheduler, "winner", "best"))
+        return self.scheduler.winner
 
     @property
     def min_resource(self) -> int:
-        """Where the scheduler's ladder begins; 1 if it has none."""
-        return int(getattr(self.scheduler, "min_resource", 1))
+        """Where the scheduler's ladder begins."""
+        return self.scheduler.min_resource
 
     @property
     def eta(self) -> int:
-        """η of the scheduler; 3, the usual one, if it has none."""
-        return int(getattr(self.scheduler, "eta", 3))
+        """η of the scheduler."""
+        return self.scheduler.eta
+
+    def noise_percentile(self) -> float | None:
+        """That of the scheduler."""
+        return self.scheduler.noise_percentile()
 
     def build(self, *, trials: int | None) -> Scheduler:
         """A fresh scheduler for one study."""
@@ -78,7 +93,7 @@ class Rush:
         return replace(self, scheduler=self.scheduler.limited_to(max_resource))
 
 
-class Barred:
+class Barred(Scheduler):
     """A scheduler whose promotions must clear the bar.
 
     The bar is checked when a trial is about to continue: when it is promoted, or, if trials are
@@ -129,6 +144,10 @@ class Barred:
         return self._inner.extend(extension)
 
     @property
+    def raisable(self) -> bool:
+        return self._inner.raisable
+
+    @property
     def pauses(self) -> bool:
         return self._inner.pauses
 
@@ -149,21 +168,16 @@ class Barred:
         return self._inner.epsilons
 
     @property
-    def checks(self) -> Sequence[Any]:
-        """What the checks of the inner scheduler's ceiling found; for readers."""
-        return getattr(self._inner, "checks", ())
+    def checks(self) -> Sequence[CheckRecord]:
+        return self._inner.checks
 
     @property
     def ladder(self) -> Ladder | None:
-        """Where the rungs are, if the inner scheduler has a ladder; views read it."""
-        found: Ladder | None = getattr(self._inner, "ladder", None)
-        return found
+        return self._inner.ladder
 
     @property
-    def brackets(self) -> Sequence[Any] | None:
-        """The brackets of the inner scheduler, if it has any; views read them."""
-        found: Sequence[Any] | None = getattr(self._inner, "brackets", None)
-        return found
+    def brackets(self) -> Sequence[Bracket] | None:
+        return self._inner.brackets
 
     def explain(self) -> str:
         inner = self._inner.explain()

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut
-from rungwise.core.scheduler import Extension, Move, Reopened, Scheduler
+from rungwise.core.scheduler import Extension, Move, Reopened, Scheduler, Winner
 from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.presets import OnLadder
 from rungwise.validation import set_frozen, whole
@@ -53,7 +53,7 @@ class SharpHalving(OnLadder):
     """
 
     words: ClassVar[tuple[str, ...]] = ("sharp",)
-    winner: ClassVar[str] = "top"  # the few that got furthest are those that were looked for
+    winner: ClassVar[Winner] = "top"  # the few that got furthest are those that were looked for
 
     first_cut: int = 16
 

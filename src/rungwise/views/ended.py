@@ -11,11 +11,10 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from rungwise.core.decisions import Job
 from rungwise.core.extension import ExtensionRecord
-from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableScheduler, ReadableStudy
 from rungwise.core.scheduler import Recipe, Scheduler, Trace
@@ -31,15 +30,18 @@ class EndedPlan:
     scheduler: Recipe
     limits: Limits
     goal: Goal
+    space: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True)
-class NoScheduler:
+class NoScheduler(Recipe):
     """Recipe and scheduler of a study that rungwise did not schedule."""
 
     max_resource: int | None = None
     ceilings: Trace = ()
     epsilons: Trace = ()
+    ladder: ClassVar[None] = None
+    brackets: ClassVar[None] = None
 
     def build(self, *, trials: int | None) -> Scheduler:
         """There is nothing to build."""
@@ -61,11 +63,9 @@ class EndedScheduler:
         self.ceilings: Trace = tuple(scheduler.ceilings)
         self.epsilons: Trace = tuple(scheduler.epsilons)
         self.explanation = scheduler.explain()
-        if hasattr(scheduler, "ladder"):
-            self.ladder: Ladder | None = scheduler.ladder
-        if hasattr(scheduler, "brackets"):
-            brackets = scheduler.brackets
-            self.brackets = brackets and [SimpleNamespace(ladder=one.ladder) for one in brackets]
+        self.ladder = scheduler.ladder
+        brackets = scheduler.brackets
+        self.brackets = brackets and [SimpleNamespace(ladder=one.ladder) for one in brackets]
 
     def explain(self) -> str:
         """Why the ceiling is where it is."""

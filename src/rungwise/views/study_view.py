@@ -148,8 +148,7 @@ class StudyView:
     @property
     def space(self) -> Space | None:
         """The search space; None where that is not known, as of a simulation."""
-        found = getattr(self._study.study, "space", None)
-        return found if isinstance(found, Space) else None
+        return self._study.study.space
 
     @property
     def limits(self) -> Limits:

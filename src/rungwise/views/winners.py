@@ -40,8 +40,7 @@ class Record:
 
 def choose_winner(asked: Winner | None, recipe: Recipe) -> Winner:
     """The rule that was asked for, else that of the scheduler, else ``"best"``."""
-    own: Winner = getattr(recipe, "winner", "best")
-    return own if asked is None else asked
+    return recipe.winner if asked is None else asked
 
 
 def find_record(trial: Trial, levels: Sequence[int], winner: Winner) -> Record:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut
-from rungwise.core.scheduler import Draw, Move, Scheduler
+from rungwise.core.scheduler import Draw, Move, Recipe, Scheduler
 from rungwise.core.trials import Candidate
 from rungwise.schedulers.hyperband import AsyncBrackets
 from rungwise.schedulers.trial_losses import find_loss
@@ -22,7 +22,7 @@ EVERY = 8
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveHyperband:
+class AdaptiveHyperband(Recipe):
     """Brackets of ASHA; a new configuration goes to a cheap one whose ranking can be trusted.
 
     A bracket's weight is θ / r: r is the level of its first rung, θ how much of the order at r is

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from rungwise.core.decisions import CONTINUE, PAUSE, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Draw, Extension, Move, Promote, Reopened, Scheduler
+from rungwise.core.scheduler import Draw, Move, Promote, Recipe, Scheduler
 from rungwise.core.trials import Candidate
 from rungwise.schedulers.base import ToTheMaximum
 from rungwise.schedulers.halving import Halving
@@ -17,7 +17,7 @@ from rungwise.schedulers.trial_losses import find_loss
 
 
 @dataclass(frozen=True, slots=True)
-class TopK:
+class TopK(Recipe):
     """i-Epoch with its finish: train all for i, the best K in full, take the best.
 
     Args:
@@ -49,7 +49,7 @@ class TopK:
 
 
 @dataclass(frozen=True, slots=True)
-class Deepening:
+class Deepening(Recipe):
     """iSHA: successive halving whose maximum is raised twice by η, with what was done reused.
 
     Each time new configurations are drawn, η times as many in all as before; those evaluated at a
@@ -127,10 +127,6 @@ class DeepeningHalving(ToTheMaximum):
     def dropped(self, trial: Candidate) -> None:
         self._away.discard(trial.id)
         self._dead.add(trial.id)
-
-    def extend(self, extension: Extension) -> Reopened:  # noqa: ARG002 - only compared with
-        """Nothing: a comparison is not extended."""
-        return Reopened()
 
     def explain(self) -> str:
         return f"the maximum was raised until it was {self.levels[self.ladder.top - self._left]}"
