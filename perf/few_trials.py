@@ -61,7 +61,7 @@ BASE = ("asha", "random", 256)
 
 
 @dataclass(frozen=True, slots=True)
-class SameStart:
+class SameStart(rw.searchers.Searcher):
     """Optuna's TPE after the random draws with which TPE() begins, so that luck is shared."""
 
     slow: ClassVar[bool] = True

@@ -72,7 +72,7 @@ def test_the_name_builds_the_class(family, name):
 @pytest.mark.parametrize("name", SEARCHERS.classes())
 def test_a_searcher_that_needs_an_extra_names_it(name, monkeypatch):
     kind = class_of(SEARCHERS, name)
-    if not hasattr(kind, "needs") or name in COMPOSED:
+    if not kind.needs or name in COMPOSED:
         return
     monkeypatch.setattr("rungwise.searchers.checking.is_installed", lambda module: False)
     with pytest.raises(MissingExtraError, match=kind.needs[-1]):

@@ -176,7 +176,7 @@ def list_compared_levels(engine: ReadableStudy, scheduler: str = "asha") -> Sequ
     if own.max_resource is None:
         return ()
     built = _make_recipe(scheduler, own, own.max_resource).build(trials=None)
-    ladder = getattr(built, "ladder", None)
+    ladder = built.ladder
     return () if ladder is None else tuple(ladder.levels)
 
 
@@ -186,7 +186,7 @@ def _make_recipe(name: str, own: Recipe, furthest: int) -> Recipe:
         return RandomSearch(furthest)
     while isinstance(own, Rush):  # compare with the scheduler inside
         own = own.scheduler
-    low, eta = getattr(own, "min_resource", 1), getattr(own, "eta", 3)
+    low, eta = own.min_resource, own.eta
     if name == "halving":
         return SuccessiveHalving(low, furthest, eta)
     if name == "hyperband":
@@ -229,7 +229,7 @@ class _Player:
         self.held = 0
         self._engine = engine
         self._trials = trials
-        ladder = getattr(engine.scheduler, "ladder", None)
+        ladder = engine.scheduler.ladder
         self._levels: Sequence[int] = () if ladder is None else ladder.levels
         self._free = workers
         self._running: list[_RunningJob] = []  # in the order of the workers

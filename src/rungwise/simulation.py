@@ -22,6 +22,7 @@ from rungwise.driver import Driver
 from rungwise.errors import InvalidArgumentError
 from rungwise.options.checks import check_scheduler
 from rungwise.options.registry import SEARCHERS
+from rungwise.schedulers import FixedResource
 from rungwise.searchers import AmongRows
 from rungwise.searchers.checking import check_searcher
 from rungwise.space import Space
@@ -265,7 +266,7 @@ def _within(scheduler: Recipe, table: Table) -> Recipe:
     furthest = scheduler.max_resource
     if furthest is not None and furthest > table.resources:
         # The error names the option that the baseline has: resource or max_resource.
-        name = "resource" if hasattr(scheduler, "resource") else "max_resource"
+        name = "resource" if isinstance(scheduler, FixedResource) else "max_resource"
         rule = f"the table's curves end at resource {table.resources}"
         raise InvalidArgumentError(name, furthest, rule)
     return scheduler

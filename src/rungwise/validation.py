@@ -62,9 +62,44 @@ def one_of(name: str, value: T, choices: Sequence[T]) -> T:
 
 
 def must_be(name: str, value: Any, kind: type, words: str) -> None:
-    """An instance of a class, and not the class itself; ``words`` describe it in the error."""
+    """An instance of a class, and not the class itself; ``words`` describe it in the error.
+
+    What is an instance of a protocol inherits from it, or has every member itself. For one that
+    lacks only members with a default, the error says where they can be inherited from.
+    """
     if isinstance(value, type) or not isinstance(value, kind):
+        lacks = [] if isinstance(value, type) else _list_inheritable(value, kind)
+        if lacks:
+            words = (
+                f"{words}; the class {type(value).__name__} has no {', '.join(lacks)}: let it "
+                f"inherit from {kind.__module__}.{kind.__name__}, which has defaults"
+            )
         raise InvalidArgumentError(name, value, f"it must be {words}")
+
+
+def _list_inheritable(value: Any, protocol: type) -> list[str]:
+    """What a value lacks to be an instance of a protocol, if all of it can be inherited."""
+    members = {*vars(protocol), *vars(protocol).get("__annotations__", ())}
+    lacks = sorted(name for name in members if name[0] != "_" and not hasattr(value, name))
+    inherited = vars(protocol).keys() - vars(protocol).get("__abstractmethods__", frozenset())
+    return lacks if inherited.issuperset(lacks) else []
+
+
+def adopt(own: object, base: type[T]) -> T:
+    """Return something of a user's as an instance of a class, also if it does not inherit from it.
+
+    Args:
+        own: it has some members of the class; the others are as the class has them.
+        base: the class.
+    """
+    if isinstance(own, base):
+        return own
+    names = (name for name in dir(base) if name[0] != "_" and hasattr(own, name))
+    found = {name: getattr(own, name) for name in names}
+    members = {name: staticmethod(one) if callable(one) else one for name, one in found.items()}
+    make: Any = type(base)
+    adopted: T = make(type(own).__name__, (base,), members)()
+    return adopted
 
 
 def set_frozen(value: object, **clean: object) -> None:

@@ -13,6 +13,7 @@ from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.core.trials import State
 from rungwise.errors import InvalidArgumentError
+from rungwise.searchers import Searcher
 
 INF = math.inf
 ASHA9 = ASHA(max_resource=9)  # levels 1, 3, 9
@@ -207,7 +208,7 @@ def test_limits_must_make_an_end(limits):
 # ---- configurations ------------------------------------------------------------------------------
 
 
-class Scripted:
+class Scripted(Searcher):
     """A searcher that proposes x = 5, 6, … so many times, and remembers being asked."""
 
     def __init__(self, times):

@@ -48,7 +48,7 @@ def test_seeds_decide_what_is_drawn():
     assert runs[0] == runs[2] != runs[1]
 
 
-class Spy:
+class Spy(rw.searchers.Searcher):
     """A searcher that notes what it is shown."""
 
     def __init__(self):

@@ -22,7 +22,7 @@ SPACE = rw.Space.parse({"x": rw.Float(0.0, 1.0), "k": rw.Int(0, 50)})
 
 
 @dataclass(frozen=True)
-class Curious:
+class Curious(rw.searchers.Searcher):
     """Proposes by all that it is shown, so that anything else shown gives another proposal."""
 
     slow: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class Hasty(Curious):
     slow: ClassVar[bool] = False
 
 
-class Shown:
+class Shown(rw.searchers.Searcher):
     """Remembers how many reports of each trial it was shown."""
 
     def __init__(self, *, slow):
@@ -147,7 +147,7 @@ def test_searchers_say_whether_they_are_slow():
 
 
 @dataclass(frozen=True)
-class Astray:
+class Astray(rw.searchers.Searcher):
     """Leaves the space."""
 
     def propose(self, space, history, rng):

@@ -32,7 +32,7 @@ from rungwise.core.study import Study
 from rungwise.driver import Driver
 from rungwise.errors import IllegalEventError, ReplayMismatchError
 from rungwise.rankings import Exact
-from rungwise.searchers import Grid
+from rungwise.searchers import Grid, Searcher
 from rungwise.storage import MemoryLog
 
 VALUES = curves(12, 9)
@@ -161,7 +161,7 @@ def test_a_log_of_another_study_is_refused():
 # ---- the searcher --------------------------------------------------------------------------------
 
 
-class Counting:
+class Counting(Searcher):
     """Proposes a random x and counts how often it was asked."""
 
     def __init__(self):

@@ -302,6 +302,20 @@ def test_a_trial_may_report_more_often_than_it_asks():
     assert trial.should_prune()
 
 
+def test_a_trial_may_report_beyond_the_maximum():
+    study = create(ours.ASHAPruner(max_resource=9))
+
+    def seldom_ask(trial):
+        for epoch in range(1, 13):
+            trial.report(trial.number + 1 / epoch, epoch)
+            if epoch == 1 and trial.should_prune():
+                raise optuna.TrialPruned
+        return trial.number
+
+    study.optimize(seldom_ask, n_trials=6)
+    assert [trial.state for trial in study.trials] == [COMPLETE, *[PRUNED] * 5]
+
+
 def test_a_trial_that_fails_ranks_last_and_a_repeated_one_is_another():
     study = create(ours.PASHAPruner(max_resource=9))
 

@@ -243,7 +243,7 @@ def test_whoever_waits_for_a_whole_rung_does_not_wait_for_those_held_back():
     assert (job.trial, job.until) == (0, 3)
     assert leg(again, 0.2)[0].until == 9
     assert again.handle(JobRequested()).why.startswith("9 configurations were evaluated")
-    assert [trial.rung for trial in again.trials] == [2, *[0] * 8]
+    assert [trial.resource for trial in again.trials] == [9, *[1] * 8]
     assert "2 configurations were not trained further, at levels up to 1" in again.why()
 
 

@@ -53,7 +53,9 @@ def test_halving_takes_what_was_reported_beyond_the_next_level():
 def test_reports_finer_than_a_unit_only_add_to_the_curve(step):
     fine = study_with_reports_every(step, rw.PASHA(max_resource=27), trials=30)
     coarse = study_with_reports_every(1, rw.PASHA(max_resource=27), trials=30)
-    assert [trial.rung for trial in fine.trials] == [trial.rung for trial in coarse.trials]
+    assert [rung.losses for rung in fine.scheduler.rungs] == [
+        rung.losses for rung in coarse.scheduler.rungs
+    ]
     assert len(fine.trials[-1].resources) == len(coarse.trials[-1].resources) / step
 
 

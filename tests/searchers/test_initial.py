@@ -22,7 +22,7 @@ FIRST = [{"x": 0.25}, {"x": 1}]
 
 
 @dataclass(frozen=True)
-class Beginning:
+class Beginning(rw.searchers.Searcher):
     """An Initial whose configurations fit the space it is asked for, as the suite has several."""
 
     def propose(self, space, history, rng):

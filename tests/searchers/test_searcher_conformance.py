@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from rungwise.searchers import RandomSearcher
+from rungwise.searchers import RandomSearcher, Searcher
 from rungwise.testing.searchers import (
     ListHistory,
     Observation,
@@ -30,19 +30,19 @@ def suite(searcher_type):
 
 
 @dataclass
-class Behaving:
+class Behaving(Searcher):
     def propose(self, space, history, rng):
         return RandomSearcher().propose(space, history, rng)
 
 
 @dataclass
-class Leaving:
+class Leaving(Searcher):
     def propose(self, space, history, rng):
         return RandomSearcher().propose(space, history, rng) | {"left": 1, "right": 1}
 
 
 @dataclass
-class Numpy:
+class Numpy(Searcher):
     def propose(self, space, history, rng):
         return {
             name: np.asarray(value)[()]
@@ -51,13 +51,13 @@ class Numpy:
 
 
 @dataclass
-class Unseeded:
+class Unseeded(Searcher):
     def propose(self, space, history, rng):
         return RandomSearcher().propose(space, history, np.random.default_rng())
 
 
 @dataclass
-class Remembering:
+class Remembering(Searcher):
     seen: list = field(default_factory=list)
 
     def propose(self, space, history, rng):
@@ -65,20 +65,20 @@ class Remembering:
         return RandomSearcher().propose(space, history, np.random.default_rng(len(self.seen)))
 
 
-class Hashing:
+class Hashing(Searcher):
     def propose(self, space, history, rng):
         seed = abs(hash("rungwise"))
         return RandomSearcher().propose(space, history, np.random.default_rng([seed, len(history)]))
 
 
 @dataclass
-class Repeating:
+class Repeating(Searcher):
     def propose(self, space, history, rng):
         return space.sample(rng)
 
 
 @dataclass
-class Meddling:
+class Meddling(Searcher):
     def propose(self, space, history, rng):
         for trial in history:
             trial.config["x"] = 1
@@ -86,20 +86,20 @@ class Meddling:
 
 
 @dataclass
-class GivingUp:
+class GivingUp(Searcher):
     def propose(self, space, history, rng):
         return None
 
 
 @dataclass
-class Averaging:
+class Averaging(Searcher):
     def propose(self, space, history, rng):
         best = min(trial.losses[0] for trial in history)
         return space.sample(rng) if np.isfinite(best) else {}
 
 
 @dataclass
-class Waiting:
+class Waiting(Searcher):
     """Proposes nothing while anybody is under way."""
 
     def propose(self, space, history, rng):
@@ -108,7 +108,7 @@ class Waiting:
 
 
 @dataclass
-class Expecting:
+class Expecting(Searcher):
     """Takes it that everybody has reported twice."""
 
     def propose(self, space, history, rng):
@@ -117,7 +117,7 @@ class Expecting:
 
 
 @dataclass
-class Normalising:
+class Normalising(Searcher):
     """Stumbles over what is infinite."""
 
     def propose(self, space, history, rng):
@@ -127,7 +127,7 @@ class Normalising:
 
 
 @dataclass(frozen=True)
-class Forgetting:
+class Forgetting(Searcher):
     """Is another searcher when it has been in a file."""
 
     shift: int = 0

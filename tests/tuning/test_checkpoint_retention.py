@@ -12,25 +12,23 @@ from rungwise.tuning.checkpoint_retention import CheckpointRetention, Pruner, tr
 from rungwise.tuning.interrupts import graceful
 
 
-def trial(number, state, rung, loss):
-    made = Trial(number, {}, 0)
-    made.state, made.rung = state, rung
-    made.losses.append(loss)
-    return made
+def trial(number, state, resource, loss):
+    curve = [resource], [loss]
+    return Trial.recall(number, {}, state=state, until=resource, resource=resource, curve=curve)
 
 
 TRIALS = [
-    trial(0, State.RUNNING, 0, 9.0),
-    trial(1, State.PAUSED, 1, 0.9),
-    trial(2, State.PAUSED, 0, 0.1),
-    trial(3, State.PAUSED, 0, 0.5),
-    trial(4, State.STOPPED, 3, 0.0),
-    trial(5, State.FAILED, 0, 0.0),
-    trial(6, State.LOST, 0, 9.0),
-    trial(7, State.PAUSING, 0, 9.0),
+    trial(0, State.RUNNING, 1, 9.0),
+    trial(1, State.PAUSED, 3, 0.9),
+    trial(2, State.PAUSED, 1, 0.1),
+    trial(3, State.PAUSED, 1, 0.5),
+    trial(4, State.STOPPED, 27, 0.0),
+    trial(5, State.FAILED, 1, 0.0),
+    trial(6, State.LOST, 1, 9.0),
+    trial(7, State.PAUSING, 1, 9.0),
 ]
 LEAST_FIRST = [5, 3, 2, 1, 4]
-"""What failed, then from the lowest rung up, on a rung the worst first; never the busy."""
+"""What failed, then from the least trained up, of equally trained the worst; never the busy."""
 
 
 def checkpoints(folder, number):

@@ -41,7 +41,7 @@ COUNT = [0]
 
 
 @dataclass(frozen=True)
-class Stubborn:
+class Stubborn(rw.searchers.Searcher):
     """Proposes nothing from the third trial on before another report has been answered."""
 
     slow: ClassVar[bool] = True
@@ -70,7 +70,7 @@ def test_reports_are_answered_while_a_proposal_is_computed():
 
 
 @dataclass(frozen=True)
-class Broken:
+class Broken(rw.searchers.Searcher):
     """Fails from the third trial on."""
 
     slow: ClassVar[bool] = True
@@ -87,7 +87,7 @@ def test_an_error_of_a_searcher_is_the_users_to_see():
 
 
 @dataclass(frozen=True)
-class Last:
+class Last(rw.searchers.Searcher):
     """Has four proposals."""
 
     slow: ClassVar[bool] = True
@@ -103,7 +103,7 @@ def test_a_slow_searcher_may_have_nothing_left():
 
 
 @dataclass(frozen=True)
-class Patient:
+class Patient(rw.searchers.Searcher):
     """From the third trial on it proposes nothing before it is let go."""
 
     slow: ClassVar[bool] = True
@@ -152,7 +152,7 @@ def test_time_runs_out_while_a_proposal_is_computed():
 
 
 @dataclass(frozen=True)
-class Sleepy:
+class Sleepy(rw.searchers.Searcher):
     """Takes longer than a trial may be silent."""
 
     slow: ClassVar[bool] = True
@@ -196,7 +196,7 @@ import rungwise as rw
 
 
 @dataclass(frozen=True)
-class Hangs:
+class Hangs(rw.searchers.Searcher):
     slow: ClassVar[bool] = True
 
     def propose(self, space, history, rng):
@@ -230,7 +230,7 @@ def test_a_searcher_that_hangs_does_not_keep_the_process(tmp_path):
 
 
 @dataclass(frozen=True)
-class Untidy:
+class Untidy(rw.searchers.Searcher):
     """Leaves filters of warnings behind, as models of several threads do by chance."""
 
     slow: ClassVar[bool] = True

@@ -260,7 +260,7 @@ def test_parts_of_ones_own_are_known_within(tmp_path, old):
 
 
 @dataclass(frozen=True)
-class Missing:
+class Missing(rw.searchers.Searcher):
     """Needs what is not there."""
 
     needs: ClassVar[tuple[str, str]] = ("no_such_module_at_all", "extra-of-it")
@@ -270,7 +270,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Objecting:
+class Objecting(rw.searchers.Searcher):
     """Finds something wrong with itself."""
 
     def check(self, _):
@@ -281,7 +281,7 @@ class Objecting:
 
 
 @dataclass(frozen=True)
-class Around:
+class Around(rw.searchers.Searcher):
     """A searcher with another one in it."""
 
     then: Searcher = field(default_factory=Missing)
@@ -325,7 +325,7 @@ def test_what_is_wrong_is_said_before_there_is_a_file(tmp_path, old, monkeypatch
 
 
 @dataclass(frozen=True)
-class Removed:
+class Removed(rw.searchers.Searcher):
     """There when the study began, and gone when it is to go on."""
 
     needs: ClassVar[tuple[str, str]] = ("json", "extra")

@@ -27,11 +27,13 @@ class Callback:
         paths: the arguments that name files or folders; in YAML they are relative to its folder.
         slow: whether it may take longer than a report may wait (a server, a network). It is then
             called in a thread of its own, in the order of the facts and a moment later.
+        stops_the_study: whether what it raises stops the study instead.
     """
 
     words: ClassVar[tuple[str, ...]] = ()
     paths: ClassVar[tuple[str, ...]] = ()
     slow: ClassVar[bool] = False
+    stops_the_study: ClassVar[bool] = False
 
     def check(self) -> None:
         """Raise now if something is missing, before anything is trained."""

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from rungwise.callbacks.base import Callback
 from rungwise.callbacks.outlets import Outlet, QueuedOutlet
+from rungwise.validation import adopt
 
 
 class CallbackFeed:
@@ -21,8 +23,8 @@ class CallbackFeed:
         self._notices: queue.SimpleQueue[str] = queue.SimpleQueue()
         say = self._notices.put
         self._outlets = [
-            QueuedOutlet(each, say) if getattr(each, "slow", False) else Outlet(each, say)
-            for each in callbacks
+            QueuedOutlet(each, say) if each.slow else Outlet(each, say)
+            for each in (adopt(own, Callback) for own in callbacks)
         ]
 
     def __bool__(self) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from rungwise.callbacks.base import METHODS
+from rungwise.callbacks.base import METHODS, Callback
 from rungwise.callbacks.events import StudyBegan, StudyEnded
 
 CAPACITY = 100_000
@@ -55,12 +55,12 @@ class Outlet:
         say: shows something important; called in the thread that calls the callback.
     """
 
-    def __init__(self, callback: Any, say: Tell) -> None:
+    def __init__(self, callback: Callback, say: Tell) -> None:
         self._callback = callback
         self._say = say
         self._name = type(callback).__name__
-        self._fatal = getattr(callback, "stops_the_study", False)
-        self._methods = {name: getattr(callback, name, None) for name in METHODS}
+        self._fatal = callback.stops_the_study
+        self._methods = {name: getattr(callback, name) for name in METHODS}
         self._began: StudyBegan | None = None
         self._failures = 0
         self._in_a_row: Counter[str] = Counter()
@@ -105,7 +105,7 @@ class Outlet:
 
     def _call(self, name: str, *arguments: Any) -> None:
         method = self._methods[name]
-        if method is None or self._off:
+        if self._off:
             return
         try:
             method(*arguments)
@@ -142,7 +142,7 @@ class QueuedOutlet(Outlet):
         say: shows something important; called in that thread.
     """
 
-    def __init__(self, callback: Any, say: Tell) -> None:
+    def __init__(self, callback: Callback, say: Tell) -> None:
         super().__init__(callback, say)
         self._queue: deque[tuple[str, Any]] = deque()
         self._closing = threading.Event()

@@ -214,9 +214,7 @@ class Engine(StudyState):
             if trial.state is State.PAUSED:
                 return move
             # For the scheduler it never gets there; one that waits for a full rung must know.
-            rung = trial.rung
             self.scheduler.dropped(trial)
-            trial.rung = rung
 
     def _explain_drained(self) -> str:
         drawn = len(self.trials)
@@ -359,10 +357,12 @@ class Engine(StudyState):
             self._restart(trial)
         limit = None if self.study.limits.trials is None else self.study.limits.trials + self.added
         extension = Extension(limit, max_resource, self.trials, self.reports)
-        if hasattr(self.scheduler, "extend"):  # find_obstacle knows whether it must have one
-            for number in self.scheduler.extend(extension):
-                trial = self.trials[number]
-                trial.state = MOVES[trial.state, Cause.EXTEND]
+        reopened = self.scheduler.extend(extension)
+        for number in reopened.waiting:
+            trial = self.trials[number]
+            trial.state = MOVES[trial.state, Cause.EXTEND]
+        for number, until in reopened.until.items():
+            self.trials[number].until = until
 
     def _restart(self, trial: Trial) -> None:
         """Start the job of a trial again, which the end of the study had cut short."""

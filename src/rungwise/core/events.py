@@ -145,8 +145,8 @@ def find_flaw(event: Event) -> str | None:
         return "its job must be a whole number"
     if isinstance(event, Reported):
         return _find_flaw_of_report(event)
-    reason: object = getattr(event, "reason", "")
-    return None if isinstance(reason, str) else "its reason must be text"
+    told = not isinstance(event, JobFailed) or isinstance(event.reason, str)
+    return None if told else "its reason must be text"
 
 
 def _is_plain(event: Reported) -> bool:

@@ -78,9 +78,9 @@ def _find_obstacle_to_maximum(engine: Engine, maximum: int) -> str | None:
         return f"the maximum so far is {held}, and a new one must be above it"
     if engine.open_jobs:
         return "the maximum can be raised only while no job is open: interrupt the study first"
-    if not hasattr(engine.scheduler, "extend"):
+    if not engine.scheduler.raisable:
         name = type(engine.study.scheduler).__name__
-        return f"{name} has no method extend, so its maximum cannot be raised"
+        return f"{name} has no method extend of its own, so its maximum cannot be raised"
     return None
 
 

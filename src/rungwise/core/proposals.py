@@ -26,12 +26,12 @@ Levels = Callable[[], Sequence[float]]
 
 def is_slow(searcher: Searcher | None) -> bool:
     """Whether proposing takes long: then it is prefetched, and a replay does not repeat it."""
-    return bool(getattr(searcher, "slow", False))
+    return searcher is not None and searcher.slow
 
 
 def is_repeatable(searcher: Searcher | None) -> bool:
     """Whether a replay may ask it again and gets the same: quick, and a function of its inputs."""
-    return not is_slow(searcher) and bool(getattr(searcher, "repeatable", True))
+    return searcher is None or (searcher.repeatable and not searcher.slow)
 
 
 class Proposals:

@@ -11,10 +11,13 @@ from typing import Protocol
 
 from rungwise.core.decisions import Job
 from rungwise.core.extension import ExtensionRecord
+from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
-from rungwise.core.scheduler import Recipe, Trace
+from rungwise.core.scheduler import Bracket, CheckRecord, Recipe, Trace
+from rungwise.core.searcher import Searcher
 from rungwise.core.timeline import Timeline
 from rungwise.core.trials import Trial
+from rungwise.space import Space
 from rungwise.validation import Goal
 
 
@@ -27,15 +30,25 @@ class ReadablePlan(Protocol):
     def limits(self) -> Limits: ...
     @property
     def goal(self) -> Goal: ...
+    @property
+    def space(self) -> Space | None: ...
+    @property
+    def searcher(self) -> Searcher | None: ...
 
 
 class ReadableScheduler(Protocol):
-    """What a scheduler publishes; some have a ``ladder`` and ``brackets`` as well."""
+    """What a scheduler publishes."""
 
     @property
     def ceilings(self) -> Trace: ...
     @property
     def epsilons(self) -> Trace: ...
+    @property
+    def ladder(self) -> Ladder | None: ...
+    @property
+    def brackets(self) -> Sequence[Bracket] | None: ...
+    @property
+    def checks(self) -> Sequence[CheckRecord]: ...
     def explain(self) -> str: ...
 
 

@@ -6,8 +6,9 @@ generator give the same proposal, in this process and in any other.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rungwise import lazy_numpy as np
 from rungwise.space import Space
@@ -73,14 +74,39 @@ class NoHistory:
 
 @runtime_checkable
 class Searcher(Protocol):
-    """Proposes configurations.
+    """Proposes configurations. Inherit from it: all but :meth:`propose` has a default."""
 
-    A searcher whose class has ``slow = True`` takes long to answer. Its proposals are prefetched
-    while workers train: for trial n with what was known when trial n − 1 had just been drawn. A
-    replay does not ask it again but takes its proposals from the log; the same holds for a
-    searcher with ``repeatable = False``.
-    """
+    __slots__ = ()
 
+    if TYPE_CHECKING:
+
+        @property
+        def slow(self) -> bool:
+            """Whether it takes long to answer.
+
+            Its proposals are then prefetched while workers train: for trial n with what was known
+            when trial n − 1 had just been drawn. A replay takes them from the log.
+            """
+            return False
+
+        @property
+        def repeatable(self) -> bool:
+            """Whether a replay may ask it again; else it takes the proposals from the log."""
+            return True
+
+        @property
+        def needs(self) -> tuple[str, ...]:
+            """The modules that must be installed, then the extra of rungwise with all of them."""
+            return ()
+
+    else:  # plain values, so that a class may have attributes of these names
+        slow, repeatable, needs = False, True, ()
+
+    def check(self, space: Space) -> None:
+        """Raise now what would go wrong later in a space."""
+        del space
+
+    @abstractmethod
     def propose(
         self, space: Space, history: History, rng: np.random.Generator
     ) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from rungwise.core.study import Study
 from rungwise.core.timeline import Rise, Timeline
 from rungwise.core.trials import Cause, Trial
 from rungwise.errors import IllegalEventError
+from rungwise.validation import must_be
 
 Config = Mapping[str, Any]
 Proposer = Callable[[int], "Config | None"]
@@ -87,6 +88,7 @@ class StudyState:
         self.trials: list[Trial] = []
         self.jobs: list[Job] = []
         self.scheduler: Scheduler = study.scheduler.build(trials=study.limits.trials)
+        must_be("scheduler", self.scheduler, Scheduler, "what the recipe's method build returns")
         self.reports = 0
         self.spent: float = 0
         self.cost = 0.0
@@ -195,8 +197,9 @@ class StudyState:
 
     def _find_history(self, event: Event) -> list[str]:
         """What happened to the trial that an event is about; empty if there is no such trial."""
-        number = getattr(event, "job", None)
-        if type(number) is not int or not 0 <= number < len(self.jobs):
+        if not isinstance(event, (Reported, JobEnded, JobFailed, JobLost)):
             return []
-        trial = self.trials[self.jobs[number].trial]
+        if type(event.job) is not int or not 0 <= event.job < len(self.jobs):
+            return []
+        trial = self.trials[self.jobs[event.job].trial]
         return trial.story(self.list_jobs(trial.id), self._sign)

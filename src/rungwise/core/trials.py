@@ -1,15 +1,18 @@
 """Trials and the table of their states.
 
-Law of this file: which state follows which is data (:data:`MOVES`); no other code decides it, and
-``docs/states.md`` is generated from it.
+Two laws of this file:
+
+1. Only the engine changes a trial. Schedulers see a :class:`Candidate`, searchers an ``Observed``.
+2. Which state follows which is data (:data:`MOVES`); no other code decides it, and
+   ``docs/states.md`` is generated from it.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, unique
-from typing import Any
+from typing import Any, Protocol
 
 from rungwise.core.decisions import Job
 
@@ -95,19 +98,57 @@ MEANING: Mapping[State, str] = {
 }
 
 
+class Candidate(Protocol):
+    """A trial as a scheduler sees it: for reading."""
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+
+    @property
+    def bracket(self) -> int:
+        """The bracket of the scheduler that it belongs to."""
+
+    @property
+    def state(self) -> State:
+        """Its state."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed and will not be retried."""
+
+    @property
+    def until(self) -> float:
+        """The level its current or last job runs to."""
+
+    @property
+    def resource(self) -> float:
+        """The furthest resource reported; 0 before the first report."""
+
+    @property
+    def resources(self) -> Sequence[float]:
+        """The resources it has reported at, ascending."""
+
+    @property
+    def losses(self) -> Sequence[float]:
+        """The loss at each of these resources: always minimised, and inf for NaN."""
+
+
 class Trial:
-    """One configuration and all that is known about it. Only the engine changes a trial.
+    """One configuration and all that is known about it.
+
+    Only the engine changes a trial; where trials stand in rungs is known to the schedulers.
 
     Attributes:
         id: the order of drawing, from 0.
         config: the configuration.
         state: see :class:`State`.
         bracket: which bracket of the scheduler it belongs to.
-        rung: the highest rung reached, −1 before the first.
         until: the level its current or last job runs to.
         resource: the furthest resource reported.
         resources: the resources reported, ascending.
         losses: the losses there, always minimised, +inf for NaN and ±inf.
+        note: why it failed or was stopped, as far as that was said.
     """
 
     __slots__ = (
@@ -118,7 +159,6 @@ class Trial:
         "note",
         "resource",
         "resources",
-        "rung",
         "state",
         "until",
     )
@@ -128,7 +168,6 @@ class Trial:
         self.config = config
         self.bracket = bracket
         self.state = State.NEW
-        self.rung = -1
         self.until: float = 0
         self.resource: float = 0
         # Arrays of plain doubles: a third of the memory of lists, and the garbage collector does
@@ -136,6 +175,36 @@ class Trial:
         self.resources = array("d")
         self.losses = array("d")
         self.note = ""
+
+    @classmethod
+    def recall(
+        cls,
+        number: int,
+        config: Mapping[str, Any],
+        bracket: int = 0,
+        *,
+        state: State,
+        until: float,
+        resource: float,
+        note: str = "",
+        curve: tuple[Iterable[float], Iterable[float]] = ((), ()),
+    ) -> Trial:
+        """Return a trial as it was recorded: for snapshots, and for studies kept without an engine.
+
+        Args:
+            number: its id.
+            config: the configuration.
+            bracket: see :attr:`bracket`.
+            state: see :attr:`state`.
+            until: see :attr:`until`.
+            resource: see :attr:`resource`.
+            note: see :attr:`note`.
+            curve: the resources reported, and the losses there.
+        """
+        trial = cls(number, config, bracket)
+        trial.state, trial.until, trial.resource, trial.note = state, until, resource, note
+        trial.resources, trial.losses = array("d", curve[0]), array("d", curve[1])
+        return trial
 
     def __repr__(self) -> str:
         return f"<trial {self.id}: {self.state.value}, resource {self.resource:g}>"

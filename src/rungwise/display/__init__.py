@@ -11,12 +11,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from rungwise.backends.base import WorkerView
-from rungwise.display.base import Display, Snapshot
+from rungwise.display.base import Adopted, Display, Snapshot
 from rungwise.display.json_lines import EventDisplay
 from rungwise.display.lines import LineDisplay
 from rungwise.display.notebook import NotebookDisplay, is_notebook
 from rungwise.display.quiet import QuietDisplay
 from rungwise.options.registry import DISPLAYS
+from rungwise.validation import adopt
 
 if TYPE_CHECKING:
     from rungwise.display.live import LiveDisplay
@@ -43,20 +44,23 @@ def __getattr__(name: str) -> Any:
     return LiveDisplay
 
 
-def choose(show: str, argument: str = "show") -> Display:
-    """The display that a name stands for.
+def choose(show: object, argument: str = "show") -> Display:
+    """The display that a name stands for, or that a user has made.
 
     Args:
         show: ``"auto"`` or ``"live"``: a live view in a notebook, or if the standard error output
-            is a terminal that can draw it, else log lines; or the name of any other display.
+            is a terminal that can draw it, else log lines; or the name of any other display; or
+            a display.
         argument: where the name was written, for the error.
     """
+    if not isinstance(show, str):
+        return show if isinstance(show, Display) else adopt(show, Adopted)
     if show in ("auto", "live") and is_notebook():
         return NotebookDisplay()
     if show == "auto":
         show = "live" if _can_draw() else "lines"
     kind = DISPLAYS.find(show, argument)
-    if getattr(kind, "needs_terminal", False) and not _can_draw():
+    if kind.needs_terminal and not _can_draw():
         lines = LineDisplay()
         lines.notice("the live view needs a terminal that can draw it: log lines instead")
         return lines

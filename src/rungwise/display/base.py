@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from rungwise.backends.base import WorkerView
 from rungwise.views import StudyView
@@ -48,25 +48,40 @@ class Snapshot:
         return sum(worker.trial is not None for worker in self.workers)
 
 
+@runtime_checkable
 class Display(Protocol):
-    """Shows a study while it runs. A closed terminal or a broken pipe never harms the study."""
+    """Shows a study while it runs: inherit from it, and override what shows something.
+
+    A closed terminal or a broken pipe never harms the study.
+
+    Attributes:
+        shows_notices: whether a person sees what :meth:`notice` is told; else it is a warning.
+        needs_terminal: whether it can only draw on a terminal.
+    """
+
+    shows_notices: ClassVar[bool] = True
+    needs_terminal: ClassVar[bool] = False
 
     def begin(self, snapshot: Snapshot) -> None:
         """The study begins, or is resumed."""
-        ...
+        del snapshot
 
     def due(self) -> bool:
         """Whether :meth:`update` would do anything now: cheap, to be called before every update."""
-        ...
+        return False
 
     def update(self, snapshot: Snapshot) -> None:
         """Show the state of the study; may be called at any rate."""
-        ...
+        del snapshot
 
     def notice(self, text: str) -> None:
         """Show something that a person should know: a failure, a warning, an eviction."""
-        ...
+        del text
 
     def end(self, snapshot: Snapshot, text: str) -> None:
         """The study has ended or was interrupted; ``text`` says why."""
-        ...
+        del snapshot, text
+
+
+class Adopted(Display):
+    """A display of a user's whose class does not inherit from :class:`Display`."""

@@ -21,7 +21,7 @@ from dataclasses import asdict
 from typing import Any, ClassVar, TextIO
 
 from rungwise.core.codec import jsonable
-from rungwise.display.base import Snapshot
+from rungwise.display.base import Display, Snapshot
 from rungwise.display.changes import ChangeWatch, Clock
 from rungwise.display.line_writer import LineWriter
 
@@ -29,7 +29,7 @@ CHECK_PERIOD, PERIOD = 0.25, 1.0
 """Seconds between two checks for changes, and between two objects of progress."""
 
 
-class EventDisplay:
+class EventDisplay(Display):
     """Writes one JSON object per line.
 
     Args:

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import ClassVar, TextIO
 
-from rungwise.display.base import Snapshot
+from rungwise.display.base import Display, Snapshot
 from rungwise.display.changes import ChangeWatch, Clock
 from rungwise.display.line_writer import LineWriter
 from rungwise.display.phrases import (
@@ -35,7 +35,7 @@ BEST = 5.0
 """Seconds between two lines about a new best, which at first comes with every report."""
 
 
-class LineDisplay:
+class LineDisplay(Display):
     """Writes a line when something has happened, and every ten seconds.
 
     Args:

@@ -14,7 +14,7 @@ from typing import ClassVar
 from rich.console import Console
 from rich.live import Live
 
-from rungwise.display.base import Snapshot
+from rungwise.display.base import Display, Snapshot
 from rungwise.display.changes import SHARE, ChangeWatch, Clock
 from rungwise.display.render import Scene, draw, find_room
 from rungwise.formatting import format_config, strip_controls
@@ -30,7 +30,7 @@ class Screen(Console):
         raise  # noqa: PLE0704 - rich calls it while it handles the error
 
 
-class LiveDisplay:
+class LiveDisplay(Display):
     """Draws the study in place.
 
     Args:

@@ -9,7 +9,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from rungwise.display.base import Snapshot
+from rungwise.display.base import Display, Snapshot
 from rungwise.display.changes import SHARE, ChangeWatch, Clock
 from rungwise.display.phrases import (
     describe_draws,
@@ -33,7 +33,7 @@ NOTICES = 5
 """How many notices are shown: the last ones."""
 
 
-class NotebookDisplay:
+class NotebookDisplay(Display):
     """Shows the study as HTML, through IPython.
 
     Args:

@@ -10,17 +10,18 @@ in a mark stands.
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, ClassVar
 
 import optuna
 
 from rungwise.core.decisions import STOP
 from rungwise.core.scheduler import Scheduler
-from rungwise.core.trials import Trial
+from rungwise.core.trials import State
 from rungwise.schedulers import ASHA, PASHA
 
 MARK = "rungwise:rung:"
@@ -71,6 +72,35 @@ class _Progress:
     stopped: bool = False
 
 
+@dataclass(slots=True)
+class _Followed:
+    """A trial of Optuna as a scheduler sees it; see :class:`rungwise.core.trials.Candidate`.
+
+    Attributes:
+        id: its number.
+        resources: at which it has reported.
+        losses: what it has reported there.
+    """
+
+    id: int
+    resources: array[float] = field(default_factory=lambda: array("d"))
+    losses: array[float] = field(default_factory=lambda: array("d"))
+    bracket: ClassVar[int] = 0
+    state: ClassVar[State] = State.RUNNING
+    failed: ClassVar[bool] = False
+    until: ClassVar[float] = math.inf
+
+    @property
+    def resource(self) -> float:
+        """The furthest one."""
+        return self.resources[-1] if self.resources else 0
+
+    def add(self, resource: float, loss: float) -> None:
+        """Add a report."""
+        self.resources.append(resource)
+        self.losses.append(loss)
+
+
 class Fold:
     """The scheduler of one study, as all marks that are known make it.
 
@@ -91,7 +121,7 @@ class Fold:
 
     def _start_over(self) -> None:
         self.scheduler: Scheduler = self._recipe.build(trials=None)
-        self._trials: dict[int, Trial] = {}
+        self._trials: dict[int, _Followed] = {}
 
     def is_to_stop(self, study: Any, trial: Any, resource: int) -> bool:
         """Decide on the last report of a trial that runs in this process."""
@@ -210,15 +240,15 @@ class Fold:
         """Let the scheduler see an event; whether it stops the trial."""
         trial = self._trials.get(event.number)
         if trial is None:
-            trial = self._trials[event.number] = Trial(event.number, {}, 0)
+            trial = self._trials[event.number] = _Followed(event.number)
             self.scheduler.started(trial)
         stop = False
         for resource, loss in event.points:
-            trial.resource = resource
-            trial.resources.append(resource)
-            trial.losses.append(loss)
+            if trial.resource >= self._levels[-1]:
+                break  # it trains on beyond the maximum, where nothing is compared
+            trial.add(resource, loss)
             # A trial may report more often than it asks whether to stop.
             stop = self.scheduler.reported(trial, resource, loss) is STOP or stop
-        if event.ended and trial.rung < len(self._levels) - 1:
+        if event.ended and trial.resource < self._levels[-1]:
             self.scheduler.dropped(trial)
         return stop

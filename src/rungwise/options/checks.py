@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from rungwise.backends.base import BackendRecipe
-from rungwise.callbacks.base import METHODS
+from rungwise.callbacks.base import METHODS, Callback
 from rungwise.checkpoints import check_address, is_address, parse_bytes
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import MISSING, InvalidArgumentError
 from rungwise.options.registry import BACKENDS, CALLBACKS, DISPLAYS, SCHEDULERS, SEARCHERS
-from rungwise.validation import must_be, one_of
+from rungwise.validation import adopt, must_be, one_of
 
 GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
     "max": (
@@ -134,9 +134,7 @@ def check_callbacks(name: str, value: Any) -> tuple[Any, ...]:
                 f"{', '.join(METHODS)}; a function is given as on_report="
             )
             raise InvalidArgumentError(name, each, rule)
-        check = getattr(each, "check", None)
-        if callable(check):
-            check()
+        adopt(each, Callback).check()
     return found
 
 

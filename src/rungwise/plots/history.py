@@ -87,9 +87,7 @@ def read_view(source: Any) -> StudyView:
 
 def _estimates_noise(view: StudyView) -> bool:
     """Whether a check of the study may depend on ε."""
-    recipe = getattr(view.recipe, "scheduler", view.recipe)  # that of Rush is inside
-    percentile = getattr(getattr(recipe, "ranking", None), "noise_percentile", None)
-    return percentile is not None and percentile() is not None
+    return view.recipe.noise_percentile() is not None
 
 
 def _name_study(label: str, view: StudyView) -> str:

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Draw, Extension, Move, Promote, Scheduler
-from rungwise.core.trials import State, Trial
-from rungwise.schedulers.base import ToTheMaximum
+from rungwise.core.scheduler import Draw, Extension, Move, Promote, Reopened, Scheduler, Winner
+from rungwise.core.trials import Candidate
+from rungwise.schedulers.base import ToTheMaximum, waits_at
 from rungwise.schedulers.order_kept import keeps_order
 from rungwise.schedulers.presets import OnLadder
 from rungwise.schedulers.trial_losses import find_loss
@@ -63,7 +63,7 @@ class AdaptiveHalving(OnLadder):
     """
 
     words: ClassVar[tuple[str, ...]] = ("adaptive",)
-    winner: ClassVar[str] = "top"  # the best reach the highest rung, where they are compared
+    winner: ClassVar[Winner] = "top"  # the best reach the highest rung, where they are compared
 
     size: int | None = None
 
@@ -97,7 +97,7 @@ class Batch:
         self._eta = ladder.eta
         self._size = size
         self._number = number
-        self._trials: dict[int, Trial] = {}
+        self._trials: dict[int, Candidate] = {}
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
         self._away: set[int] = set()  # sent, and not back yet
         self._dead: set[int] = set()  # failed, or ended before the level of their job
@@ -131,13 +131,13 @@ class Batch:
         self._away.add(trial)
         return Promote(trial, self._levels[self.rung])
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         self._trials[trial.id] = trial
         self._away.add(trial.id)
         if len(self._trials) == self._size:
             self._close()
 
-    def take_back(self, trial: Trial, *, dead: bool = False) -> None:
+    def take_back(self, trial: Candidate, *, dead: bool = False) -> None:
         """The job of a trial has left its worker; a dead trial ranks last from now on."""
         self._away.discard(trial.id)
         if dead:
@@ -241,21 +241,20 @@ class Batches(ToTheMaximum):
         self._live.append(batch)
         return batch
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """More trials join a competition that still draws, else they compete among themselves.
 
         Of more than 64 at once half are drawn. All competitions go up a longer ladder.
         """
         self._plan(extension.trials)
         if extension.max_resource is None:
-            return ()
-        old = self.ladder.top
+            return Reopened()
+        old = self.ladder.max_resource
         self.raise_ladder(self.ladder.raised_to(extension.max_resource), extension.reports)
         for batch in self._all:
             batch.raise_to(self.ladder)
         self._live = list(self._all)
-        there = (trial for trial in extension.known if trial.rung == old)
-        return [trial.id for trial in there if trial.state is State.STOPPED]
+        return Reopened([trial.id for trial in extension.known if waits_at(trial, old)])
 
     def _plan(self, trials: int | None) -> None:
         if trials is None or self._asked is None or self._planned is None:
@@ -266,26 +265,20 @@ class Batches(ToTheMaximum):
             if self._size is None and self._all:
                 self._all[-1].admit(more)
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         self._drawn += 1
         self._all[trial.bracket].started(trial)
 
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:  # noqa: ARG002 - ranked by the curve
-        self._climb(trial, resource)
+    def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:  # noqa: ARG002 - ranked by the curve
         if resource < trial.until:
             return CONTINUE
-        return STOP if trial.rung == self.ladder.top else PAUSE
+        return STOP if resource >= self.ladder.max_resource else PAUSE
 
-    def released(self, trial: Trial) -> None:
+    def released(self, trial: Candidate) -> None:
         self._all[trial.bracket].take_back(trial)
 
-    def dropped(self, trial: Trial) -> None:
-        self._climb(trial, trial.until)
+    def dropped(self, trial: Candidate) -> None:
         self._all[trial.bracket].take_back(trial, dead=True)
-
-    def _climb(self, trial: Trial, resource: float) -> None:
-        while trial.rung < self.ladder.top and self.levels[trial.rung + 1] <= resource:
-            trial.rung += 1
 
     def explain(self) -> str:
         last = self._all[-1] if self._all else None

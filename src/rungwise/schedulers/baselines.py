@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rungwise.core.scheduler import Scheduler
+from rungwise.core.scheduler import Recipe, Scheduler
 from rungwise.errors import InvalidArgumentError
 from rungwise.schedulers.one_level import OneLevel
 from rungwise.validation import set_frozen, whole
 
 
 @dataclass(frozen=True, slots=True)
-class FixedResource:
+class FixedResource(Recipe):
     """Train every configuration for the same small resource and take the best.
 
     ``FixedResource(1)`` is the paper's one-epoch baseline; 2, 3 and 5 are those of appendix A.
@@ -43,7 +43,7 @@ class FixedResource:
 
 
 @dataclass(frozen=True, slots=True)
-class RandomSearch:
+class RandomSearch(Recipe):
     """Train every configuration fully and take the best.
 
     Args:

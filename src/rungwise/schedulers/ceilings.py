@@ -11,16 +11,13 @@ from typing import Literal, Protocol
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Rung
-from rungwise.core.scheduler import Trace
-from rungwise.core.trials import Trial
+from rungwise.core.scheduler import CheckRecord, Trace
+from rungwise.core.trials import Candidate
 from rungwise.rankings.base import GivenNoise, NoiseEstimate, Ranking, Verdict
 from rungwise.rankings.crossings import Crossings
 from rungwise.rankings.standing import Standing
 
 Check = Literal["rung", "report"]
-
-CheckRecord = tuple[int, float, "float | None", "float | None", bool]
-"""(number of reports so far, what was measured, its bound, ε, whether the ranking was stable)."""
 
 
 class Ceiling(Protocol):
@@ -28,11 +25,11 @@ class Ceiling(Protocol):
 
     rung: int
 
-    def reported(self, trial: Trial, *, arrived: bool) -> None:
+    def reported(self, trial: Candidate, *, arrived: bool) -> None:
         """A trial reported; rungs it reached with this report hold it already."""
         ...
 
-    def extend(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> None:
+    def extend(self, ladder: Ladder, known: Sequence[Candidate], reports: int) -> None:
         """There are rungs above the old maximum now; the list of rungs holds them already.
 
         Args:
@@ -76,10 +73,10 @@ class Fixed:
         self.epsilons: Trace = ()
         self.checks: Sequence[CheckRecord] = ()
 
-    def reported(self, trial: Trial, *, arrived: bool) -> None:
+    def reported(self, trial: Candidate, *, arrived: bool) -> None:
         """Nothing moves it."""
 
-    def extend(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> None:  # noqa: ARG002
+    def extend(self, ladder: Ladder, known: Sequence[Candidate], reports: int) -> None:  # noqa: ARG002
         """The last rung is another one."""
         self.rung = ladder.top
         self.levels = (*self.levels, (reports, ladder.max_resource))
@@ -119,7 +116,7 @@ class Progressive:
         self._ranking = ranking
         self._each_report = check == "report"
         self._reports = 0
-        self._trials: dict[int, Trial] = {}
+        self._trials: dict[int, Candidate] = {}
         self._reason = ""  # of the last raise
         self._verdict: Verdict | None = None
         percentile = ranking.noise_percentile()
@@ -127,19 +124,19 @@ class Progressive:
         self._noise: NoiseEstimate = GivenNoise() if self._crossings is None else self._crossings
         self._compare()
 
-    def reported(self, trial: Trial, *, arrived: bool) -> None:
+    def reported(self, trial: Candidate, *, arrived: bool) -> None:
         self._reports += 1
         if self.rung == self._top:
             return
         if self._crossings is not None and self._crossings.touch(trial):
             self._changed = True
-        if arrived and trial.rung >= self.rung and trial.id not in self._trials:
+        if arrived and self._has_entered(trial) and trial.id not in self._trials:
             self._arrive(trial)
             self._check()
         elif self._each_report and self._changed:
             self._check()
 
-    def extend(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> None:
+    def extend(self, ladder: Ladder, known: Sequence[Candidate], reports: int) -> None:
         """Go on above the old maximum.
 
         A ceiling below it stays, and rises when it must. One that stood there is checked at once,
@@ -179,7 +176,10 @@ class Progressive:
             f"the ceiling is at {level} because its {n} trials are ranked as at {below}: {reason}"
         )
 
-    def _arrive(self, trial: Trial) -> None:
+    def _has_entered(self, trial: Candidate) -> bool:
+        return trial.id in self._rungs[self.rung].losses
+
+    def _arrive(self, trial: Candidate) -> None:
         """Take a trial in rung K into account."""
         self._trials[trial.id] = trial
         self._changed = True
@@ -217,7 +217,7 @@ class Progressive:
         if epsilon is not None and (not self.epsilons or self.epsilons[-1][1] != epsilon):
             self.epsilons.append((self._reports, epsilon))
 
-    def _compare(self, known: Sequence[Trial] = ()) -> None:
+    def _compare(self, known: Sequence[Candidate] = ()) -> None:
         """Compare rungs K and K−1 from now on; trials may have passed level K−1 already."""
         arrived, self._trials = self._trials, {}
         self._standing = Standing()
@@ -227,7 +227,7 @@ class Progressive:
             return
         # With sparse reports a trial may have passed the new top rung before it counted.
         for trial in arrived.values():
-            if trial.rung >= self.rung:
+            if self._has_entered(trial):
                 self._arrive(trial)
         if self._crossings is not None:
             floor, cap = self._ladder.levels[self.rung - 1], self._ladder.levels[self.rung]

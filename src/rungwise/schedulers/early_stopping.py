@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rungwise.core.decisions import CONTINUE, STOP, Continue, Pause, Stop
-from rungwise.core.scheduler import Scheduler
-from rungwise.core.trials import Trial
+from rungwise.core.scheduler import Recipe, Scheduler
+from rungwise.core.trials import Candidate
 from rungwise.errors import InvalidArgumentError
 from rungwise.schedulers.one_level import OneLevel
 from rungwise.validation import set_frozen, whole
@@ -25,7 +25,7 @@ class UntilNoBetter(OneLevel):
         self._patience = patience
         self._best: dict[int, tuple[float, float]] = {}  # trial → the least loss, and where
 
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+    def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:
         decision = super().reported(trial, resource, loss)
         least, at = self._best.get(trial.id, (float("inf"), 0.0))
         if loss < least:
@@ -35,7 +35,7 @@ class UntilNoBetter(OneLevel):
 
 
 @dataclass(frozen=True, slots=True)
-class EarlyStopping:
+class EarlyStopping(Recipe):
     """Train every configuration until it gets no better, and take the best.
 
     A trial is stopped with the first report that is ``patience`` units of resource or more after

@@ -11,9 +11,9 @@ from itertools import islice
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, FloorCut, Rung
-from rungwise.core.scheduler import Draw, Extension, Move, Promote
-from rungwise.core.trials import State, Trial
-from rungwise.schedulers.base import ToTheMaximum
+from rungwise.core.scheduler import Draw, Extension, Move, Promote, Reopened
+from rungwise.core.trials import Candidate
+from rungwise.schedulers.base import ToTheMaximum, waits_at
 
 
 class Halving(ToTheMaximum):
@@ -48,7 +48,7 @@ class Halving(ToTheMaximum):
         self._grows = grows
         self._rung = 0
         self._sent = 0  # trials sent to the current rung
-        self._trials: dict[int, Trial] = {}
+        self._trials: dict[int, Candidate] = {}
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
         self._closed = False  # no further trial will be sent to the current rung
         self._away: dict[int, int] = {}  # sent, and not back yet: trial → to which rung
@@ -76,39 +76,36 @@ class Halving(ToTheMaximum):
             self._closed = True
         return Promote(trial, self.ladder.levels[self._rung])
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         self._trials[trial.id] = trial
         self._away[trial.id] = 0
         self._sent += 1
         if self._sent == self._size:
             self._closed = True
 
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+    def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:
         if resource < trial.until:
             return CONTINUE
-        self._enter(trial, self._away[trial.id], loss)
-        return STOP if trial.rung == self.ladder.top else PAUSE
+        rung = self._away[trial.id]
+        self.rungs[rung].enter(trial.id, loss)
+        return STOP if rung == self.ladder.top else PAUSE
 
-    def released(self, trial: Trial) -> None:
+    def released(self, trial: Candidate) -> None:
         # A trial that was paused between rungs (the study ended) has not arrived.
         if trial.resource >= trial.until:
             self._take_back(trial)
 
-    def dropped(self, trial: Trial) -> None:
-        self._enter(trial, self._away[trial.id], math.inf)
+    def dropped(self, trial: Candidate) -> None:
+        self.rungs[self._away[trial.id]].enter(trial.id, math.inf)
         self._take_back(trial)
 
-    def _enter(self, trial: Trial, rung: int, loss: float) -> None:
-        trial.rung = rung
-        self.rungs[rung].enter(trial.id, loss)
-
-    def _take_back(self, trial: Trial) -> None:
+    def _take_back(self, trial: Candidate) -> None:
         self._away.pop(trial.id, None)
         self._advance()
 
     # -- extensions ----------------------------------------------------------------------------
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """More configurations, if the size was the number of trials; a longer ladder."""
         size = self._size
         if self._grows and extension.trials is not None:
@@ -117,8 +114,8 @@ class Halving(ToTheMaximum):
         if extension.max_resource is not None:
             ladder = ladder.raised_to(extension.max_resource)
         elif size == self._size and self.is_full:
-            return ()
-        return self.reopen(ladder, size=size, reports=extension.reports)
+            return Reopened()
+        return Reopened(self.reopen(ladder, size=size, reports=extension.reports))
 
     def reopen(self, ladder: Ladder, *, size: int, reports: int) -> Sequence[int]:
         """Begin again at the first rung, with what is known (iSHA in its efficient variant).
@@ -127,16 +124,18 @@ class Halving(ToTheMaximum):
         trials that were promoted from it stay promoted, and the best of the others join them, up
         to ⌊n/η⌋. Jobs that are under way are waited for.
 
+        Returns:
+            The trials that were done, and may be promoted from now on.
+
         Reference:
             Brandt et al., iHyperband (2023): incremental successive halving.
         """
-        old = self.ladder.top
-        done = []
+        old, done = self.ladder, []
         if ladder != self.ladder:
-            self.rungs += [Rung(level, self._cut) for level in ladder.levels[old + 1 :]]
+            self.rungs += [Rung(level, self._cut) for level in ladder.levels[old.top + 1 :]]
             self.raise_ladder(ladder, reports)
-            there = (trial for trial in self._trials.values() if trial.rung == old)
-            done = [trial.id for trial in there if trial.state is State.STOPPED]
+            there = [self._trials[number] for number in self.rungs[old.top].losses]
+            done = [trial.id for trial in there if waits_at(trial, old.max_resource)]
         self._size = size
         self._queue.clear()  # those that were to be promoted are found again
         self._rung = 0
@@ -163,13 +162,14 @@ class Halving(ToTheMaximum):
                 self._send(self._trials[number])
             self._closed = not self._queue
 
-    def _send(self, trial: Trial) -> None:
+    def _send(self, trial: Candidate) -> None:
         """Send a trial to the current rung, unless a report was already beyond its level."""
         level = self.ladder.levels[self._rung]
         if trial.resource < level:
             self._queue.append(trial.id)
         else:
-            self._enter(trial, self._rung, trial.losses[bisect_left(trial.resources, level)])
+            loss = trial.losses[bisect_left(trial.resources, level)]
+            self.rungs[self._rung].enter(trial.id, loss)
 
     def explain(self) -> str:
         best = f"the best ⌊n/{self.ladder.eta}⌋ of each full rung were promoted"

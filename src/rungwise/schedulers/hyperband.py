@@ -7,14 +7,13 @@ to few that are trained fully from the start.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from rungwise.core.decisions import Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut
-from rungwise.core.scheduler import Draw, Extension, Move
-from rungwise.core.trials import Trial
+from rungwise.core.scheduler import Draw, Extension, Move, Reopened
+from rungwise.core.trials import Candidate
 from rungwise.schedulers.base import ToTheMaximum
 from rungwise.schedulers.ceilings import Fixed
 from rungwise.schedulers.halving import Halving
@@ -35,13 +34,13 @@ class _Brackets(ToTheMaximum, Generic[B]):
 
     brackets: list[B]
 
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+    def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:
         return self.brackets[trial.bracket].reported(trial, resource, loss)
 
-    def released(self, trial: Trial) -> None:
+    def released(self, trial: Candidate) -> None:
         self.brackets[trial.bracket].released(trial)
 
-    def dropped(self, trial: Trial) -> None:
+    def dropped(self, trial: Candidate) -> None:
         self.brackets[trial.bracket].dropped(trial)
 
 
@@ -81,10 +80,10 @@ class SyncBrackets(_Brackets[Halving]):
         self._live.append(bracket)
         return bracket
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         self.brackets[trial.bracket].started(trial)
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """Fill brackets that the end of the study had closed early; go up a longer ladder.
 
         Under a higher maximum every bracket has the size that Hyperband gives it there, and the
@@ -100,7 +99,7 @@ class SyncBrackets(_Brackets[Halving]):
                 ladder = self.ladder.starting_at(start)
                 done += bracket.reopen(ladder, size=self._sizes[start], reports=extension.reports)
             self._live.append(bracket)
-        return done
+        return Reopened(done)
 
     def explain(self) -> str:
         n = len(self.brackets)
@@ -145,13 +144,13 @@ class AsyncBrackets(_Brackets[Promotion]):
         behind = min(range(len(self._shares)), key=lambda k: (self._drawn[k] + 1) / self._shares[k])
         return Draw(self.ladder.levels[behind], behind)
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         self._drawn[trial.bracket] += 1
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """Each bracket goes up a longer ladder, and every new rung has a bracket of its own."""
         if extension.max_resource is None:
-            return ()
+            return Reopened()
         self.raise_ladder(self.ladder.raised_to(extension.max_resource), extension.reports)
         self._shares = bracket_sizes(self.ladder)
         done: list[int] = []
@@ -162,8 +161,8 @@ class AsyncBrackets(_Brackets[Promotion]):
                 self._drawn.append(0)
             else:
                 own = [trial for trial in extension.known if trial.bracket == start]
-                done += self.brackets[start].raise_to(ladder, own, extension.reports)
-        return done
+                done += self.brackets[start].raise_to(ladder, own, extension.reports).waiting
+        return Reopened(done)
 
     def explain(self) -> str:
         n = len(self.brackets)

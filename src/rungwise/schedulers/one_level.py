@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut, Rung
-from rungwise.core.scheduler import Extension, Move, Promote
+from rungwise.core.scheduler import Extension, Move, Promote, Reopened
 from rungwise.core.trials import State
 from rungwise.schedulers.ceilings import Fixed
 from rungwise.schedulers.promotion import Promotion
@@ -30,27 +29,26 @@ class OneLevel(Promotion):
             return Promote(self._behind.popleft(), self._levels[0])
         return super().next_move(may_draw=may_draw)
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """The level moves up: all that were trained to the old one continue to the new one."""
         if extension.max_resource is None:
-            return ()
+            return Reopened()
         old, level = self._levels[0], extension.max_resource
         self.ladder = Ladder((level,), self.ladder.eta)
         self._levels = self.ladder.levels
         self.rungs[:] = [Rung(level, self._cut)]
         self.ceiling.extend(self.ladder, extension.known, extension.reports)
-        done = []
+        done, until = [], {}
         for trial in extension.known:
-            trial.rung = -1
             if trial.state in (State.FAILED, State.ENDED):
                 continue
             self._enter_passed(trial)
-            if trial.rung == 0:
+            if trial.id in self.rungs[0].losses:
                 continue
             if trial.state is State.LOST:
-                trial.until = level
+                until[trial.id] = level
             elif trial.state is State.STOPPED and trial.resource >= old:
                 done.append(trial.id)
                 if trial.losses[-1] < math.inf:
                     self._behind.append(trial.id)
-        return done
+        return Reopened(done, until)

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import Cut, FloorCut, QuantileCut
-from rungwise.core.scheduler import Scheduler
+from rungwise.core.scheduler import Recipe, Scheduler
 from rungwise.errors import InvalidArgumentError
 from rungwise.options.registry import RANKINGS
 from rungwise.rankings import Noise, Ranking
@@ -29,7 +29,7 @@ L = TypeVar("L", bound="OnLadder")
 
 
 @dataclass(frozen=True, slots=True)
-class OnLadder:
+class OnLadder(Recipe):
     """Base of the recipes that use a ladder of rungs."""
 
     min_resource: int = 1
@@ -100,6 +100,10 @@ class PASHA(OnLadder):
         """A fresh scheduler for one study."""
         ceiling = partial(Progressive, ranking=self.ranking, check=self.check)
         return _family_member(self, ceiling)
+
+    def noise_percentile(self) -> float | None:
+        """That of the criterion."""
+        return self.ranking.noise_percentile()
 
 
 @dataclass(frozen=True, slots=True)

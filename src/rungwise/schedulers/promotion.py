@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rungwise.core.decisions import CONTINUE, PAUSE, STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Draw, Move, Promote
-from rungwise.core.trials import State, Trial
-from rungwise.schedulers.base import UnderCeiling
+from rungwise.core.scheduler import Draw, Move, Promote, Reopened
+from rungwise.core.trials import Candidate
+from rungwise.schedulers.base import UnderCeiling, waits_at
 
 
 class Promotion(UnderCeiling):
@@ -32,36 +32,40 @@ class Promotion(UnderCeiling):
                 return Promote(trial, self._levels[k + 1])
         return Draw(self._levels[0]) if may_draw else None
 
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
+    def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:
         if resource < trial.until:
             self.ceiling.reported(trial, arrived=False)
             return CONTINUE
         self._climb(trial, resource, loss)
         self.ceiling.reported(trial, arrived=True)
-        return STOP if trial.rung == self._top else PAUSE
+        return STOP if trial.id in self.rungs[-1].losses else PAUSE
 
-    def released(self, trial: Trial) -> None:
+    def released(self, trial: Candidate) -> None:
         # A trial that was paused between rungs (the study ended) does not wait for promotion.
-        if trial.resource >= trial.until and trial.rung < self._top:
-            self.rungs[trial.rung].offer(trial.id)
+        if trial.resource >= trial.until:
+            self._offer(trial)
 
-    def dropped(self, trial: Trial) -> None:
+    def dropped(self, trial: Candidate) -> None:
         self._climb(trial, trial.until, math.inf)
 
-    def raise_to(self, ladder: Ladder, known: Sequence[Trial], reports: int) -> Sequence[int]:
+    def raise_to(self, ladder: Ladder, known: Sequence[Candidate], reports: int) -> Reopened:
         """Trials at the old maximum wait there for promotion, as in every other rung."""
-        old = self._top
-        there = [trial for trial in known if trial.rung == old]
+        done = [trial for trial in known if waits_at(trial, self.ladder.max_resource)]
         super().raise_to(ladder, known, reports)
-        done = [trial for trial in there if trial.state is State.STOPPED]
-        for trial in done:
-            if trial.rung < self._top:
-                self.rungs[trial.rung].offer(trial.id)
-        return [trial.id for trial in done if trial.rung < self._top]
+        return Reopened([trial.id for trial in done if self._offer(trial)])
 
-    def _climb(self, trial: Trial, resource: float, loss: float) -> None:
+    def _offer(self, trial: Candidate) -> bool:
+        """Let a trial wait where it stands; False if that is the last rung."""
+        stands = self._count_entered(trial.id) - 1
+        if stands == self._top:
+            return False
+        self.rungs[stands].offer(trial.id)
+        return True
+
+    def _climb(self, trial: Candidate, resource: float, loss: float) -> None:
         """Enter every rung that is reached with this report: the first at or beyond its level."""
-        levels = self._levels
-        while trial.rung < self._top and levels[trial.rung + 1] <= resource:
-            trial.rung += 1
-            self.rungs[trial.rung].enter(trial.id, loss)
+        for rung in self.rungs:
+            if rung.level > resource:
+                return
+            if trial.id not in rung.losses:
+                rung.enter(trial.id, loss)

@@ -6,19 +6,30 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rungwise.core.decisions import STOP, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Extension, Move, Promote, Recipe, Scheduler, Trace
-from rungwise.core.trials import Trial
+from rungwise.core.scheduler import (
+    Bracket,
+    CheckRecord,
+    Extension,
+    Move,
+    Promote,
+    Recipe,
+    Reopened,
+    Scheduler,
+    Trace,
+    Winner,
+)
+from rungwise.core.trials import Candidate
 from rungwise.schedulers.presets import PASHA
 from rungwise.schedulers.trial_losses import find_loss
 from rungwise.validation import must_be, set_frozen, whole
 
 
 @dataclass(frozen=True, slots=True)
-class Rush:
+class Rush(Recipe):
     """Any scheduler, with a bar that earlier winners set.
 
     The first ``priors`` configurations of the study are known to be good, for example the leaders
@@ -55,19 +66,23 @@ class Rush:
         return self.scheduler.max_resource
 
     @property
-    def winner(self) -> str:
+    def winner(self) -> Winner:
         """Which trial wins by default: as in the scheduler under the bar."""
-        return str(getattr(self.scheduler, "winner", "best"))
+        return self.scheduler.winner
 
     @property
     def min_resource(self) -> int:
-        """Where the scheduler's ladder begins; 1 if it has none."""
-        return int(getattr(self.scheduler, "min_resource", 1))
+        """Where the scheduler's ladder begins."""
+        return self.scheduler.min_resource
 
     @property
     def eta(self) -> int:
-        """η of the scheduler; 3, the usual one, if it has none."""
-        return int(getattr(self.scheduler, "eta", 3))
+        """η of the scheduler."""
+        return self.scheduler.eta
+
+    def noise_percentile(self) -> float | None:
+        """That of the scheduler."""
+        return self.scheduler.noise_percentile()
 
     def build(self, *, trials: int | None) -> Scheduler:
         """A fresh scheduler for one study."""
@@ -78,7 +93,7 @@ class Rush:
         return replace(self, scheduler=self.scheduler.limited_to(max_resource))
 
 
-class Barred:
+class Barred(Scheduler):
     """A scheduler whose promotions must clear the bar.
 
     The bar is checked when a trial is about to continue: when it is promoted, or, if trials are
@@ -93,7 +108,7 @@ class Barred:
     def __init__(self, inner: Scheduler, *, priors: int) -> None:
         self._inner = inner
         self._priors = priors
-        self._trials: dict[int, Trial] = {}
+        self._trials: dict[int, Candidate] = {}
         self._held = 0  # trials that a prior has held back
         self._highest = 0  # the highest level where that happened
 
@@ -104,27 +119,37 @@ class Barred:
                 return move
             self._refuse(self._trials[move.trial])
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         self._trials[trial.id] = trial
         self._inner.started(trial)
 
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:
-        before = trial.rung
+    def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:
         decision = self._inner.reported(trial, resource, loss)
-        if isinstance(decision, Continue) and trial.rung != before and not self._clears(trial):
-            self._note(trial)
-            return STOP
-        return decision
+        if self._inner.pauses or not isinstance(decision, Continue):
+            return decision
+        before = trial.resources[-2] if len(trial.resources) > 1 else 0
+        if self._find_level(before) == self._find_level(resource) or self._clears(trial):
+            return decision
+        self._note(trial)
+        return STOP
 
-    def released(self, trial: Trial) -> None:
+    def released(self, trial: Candidate) -> None:
         self._inner.released(trial)
 
-    def dropped(self, trial: Trial) -> None:
+    def dropped(self, trial: Candidate) -> None:
         self._inner.dropped(trial)
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """As the inner scheduler; a trial that did not clear the bar stays where it is."""
         return self._inner.extend(extension)
+
+    @property
+    def raisable(self) -> bool:
+        return self._inner.raisable
+
+    @property
+    def pauses(self) -> bool:
+        return self._inner.pauses
 
     @property
     def version(self) -> int:
@@ -143,21 +168,16 @@ class Barred:
         return self._inner.epsilons
 
     @property
-    def checks(self) -> Sequence[Any]:
-        """What the checks of the inner scheduler's ceiling found; for readers."""
-        return getattr(self._inner, "checks", ())
+    def checks(self) -> Sequence[CheckRecord]:
+        return self._inner.checks
 
     @property
     def ladder(self) -> Ladder | None:
-        """Where the rungs are, if the inner scheduler has a ladder; views read it."""
-        found: Ladder | None = getattr(self._inner, "ladder", None)
-        return found
+        return self._inner.ladder
 
     @property
-    def brackets(self) -> Sequence[Any] | None:
-        """The brackets of the inner scheduler, if it has any; views read them."""
-        found: Sequence[Any] | None = getattr(self._inner, "brackets", None)
-        return found
+    def brackets(self) -> Sequence[Bracket] | None:
+        return self._inner.brackets
 
     def explain(self) -> str:
         inner = self._inner.explain()
@@ -179,33 +199,31 @@ class Barred:
             f"because {prior} had been better at the same level"
         )
 
-    def _clears(self, trial: Trial) -> bool:
+    def _clears(self, trial: Candidate) -> bool:
         """Whether a trial is as good at its level as the best prior has been there so far."""
         if trial.id < self._priors:
             return True
-        level = self._level(trial)
+        level = self._find_level(trial.resource)
         others = (self._trials.get(number) for number in range(self._priors))
         # A prior that failed sets no bar.
         sound = (other for other in others if other is not None and not other.failed)
         bar = min((find_loss(other, level) for other in sound), default=math.inf)
         return find_loss(trial, level) <= bar
 
-    def _level(self, trial: Trial) -> int:
-        """The highest level that a trial has reached; 0 below the first."""
+    def _find_level(self, resource: float) -> int:
+        """The highest level that is reached with a resource; 0 below the first."""
         ladder = self.ladder
         levels = self._inner.levels if ladder is None else ladder.levels
-        reached = bisect_right(levels, trial.resource)
+        reached = bisect_right(levels, resource)
         return levels[reached - 1] if reached else 0
 
-    def _refuse(self, trial: Trial) -> None:
+    def _refuse(self, trial: Candidate) -> None:
         """Refuse a promotion: for the inner scheduler the trial never gets there."""
-        rung = trial.rung
         # A scheduler that waits for a full rung must not wait for this trial; ASHA and PASHA
         # ignore the call, since the trial has reached every level it was sent to.
         self._inner.dropped(trial)
-        trial.rung = rung
         self._note(trial)
 
-    def _note(self, trial: Trial) -> None:
+    def _note(self, trial: Candidate) -> None:
         self._held += 1
-        self._highest = max(self._highest, self._level(trial))
+        self._highest = max(self._highest, self._find_level(trial.resource))

@@ -9,13 +9,12 @@ right where the order after the first rung is a guide, and wrong where it mislea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut
-from rungwise.core.scheduler import Extension, Move, Scheduler
+from rungwise.core.scheduler import Extension, Move, Reopened, Scheduler, Winner
 from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.presets import OnLadder
 from rungwise.validation import set_frozen, whole
@@ -54,7 +53,7 @@ class SharpHalving(OnLadder):
     """
 
     words: ClassVar[tuple[str, ...]] = ("sharp",)
-    winner: ClassVar[str] = "top"  # the few that got furthest are those that were looked for
+    winner: ClassVar[Winner] = "top"  # the few that got furthest are those that were looked for
 
     first_cut: int = 16
 
@@ -105,7 +104,7 @@ class Rounds(Halving):
                 move = super().next_move(may_draw=True)
         return move
 
-    def extend(self, extension: Extension) -> Sequence[int]:
+    def extend(self, extension: Extension) -> Reopened:
         """More trials are drawn in further rounds; a longer ladder is gone through again."""
         if extension.trials is not None:
             self._trials_asked = extension.trials

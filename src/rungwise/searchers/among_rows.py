@@ -12,7 +12,7 @@ from rungwise.space import Space
 
 
 @dataclass(frozen=True, slots=True)
-class AmongRows:
+class AmongRows(Searcher):
     """A searcher whose proposals are replaced by the nearest rows of a table.
 
     :func:`rungwise.simulate` creates it and replaces the proposals. What was drawn depends on the
@@ -30,7 +30,7 @@ class AmongRows:
     @property
     def slow(self) -> bool:
         """Whether the searcher takes long to answer."""
-        return bool(getattr(self.searcher, "slow", False))
+        return self.searcher.slow
 
     def propose(
         self, space: Space, history: History, rng: np.random.Generator

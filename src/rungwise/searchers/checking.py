@@ -19,12 +19,10 @@ def is_installed(module: str) -> bool:
         return False
 
 
-def check_searcher(searcher: Any, space: Space) -> None:
+def check_searcher(searcher: Searcher | None, space: Space) -> None:
     """Raise now what a searcher would raise later, also where priors cannot be drawn.
 
-    Its class may declare what it needs, ``needs = (module, …, extra)``: the modules that must be
-    installed, and the extra of rungwise that installs them. A method ``check(space)`` may raise
-    for anything else that is wrong. Searchers in its fields are checked as well.
+    What it :attr:`needs` must be installed. Searchers in its fields are checked as well.
 
     Args:
         searcher: the searcher.
@@ -32,12 +30,12 @@ def check_searcher(searcher: Any, space: Space) -> None:
     """
     if not space.drawable:
         raise MissingExtraError("drawing from a normal or beta prior", "configspace")
-    needs = getattr(type(searcher), "needs", None)
-    if needs is not None and not all(map(is_installed, needs[:-1])):
-        raise MissingExtraError(f"the searcher {type(searcher).__name__}", needs[-1])
-    check = getattr(searcher, "check", None)
-    if callable(check):
-        check(space)
-    for field in fields(searcher) if is_dataclass(searcher) else ():
-        if isinstance(part := getattr(searcher, field.name), Searcher):
+    if searcher is None:
+        return
+    if not all(map(is_installed, searcher.needs[:-1])):
+        raise MissingExtraError(f"the searcher {type(searcher).__name__}", searcher.needs[-1])
+    searcher.check(space)
+    whole: Any = searcher
+    for field in fields(whole) if is_dataclass(whole) else ():
+        if isinstance(part := getattr(whole, field.name), Searcher):
             check_searcher(part, space)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rungwise.core.searcher import History
+from rungwise.core.searcher import History, Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.candidates import draw_neighbour, keep_apart, select_new
 from rungwise.searchers.model_warnings import warn_once
@@ -29,7 +29,7 @@ ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class GP:
+class GP(Searcher):
     """Proposes the configuration with the largest expected improvement of a Gaussian process.
 
     Random at first. Everything it knows comes from the history, so the same history gives the same

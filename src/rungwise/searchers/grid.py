@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rungwise.core.searcher import History
+from rungwise.core.searcher import History, Searcher
 from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.space import Choice, Space
 from rungwise.space.space import MAX_LISTED
@@ -18,7 +18,7 @@ from rungwise.validation import whole
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Searcher):
     """Every combination of a few values of each parameter, once; then nothing is left to propose.
 
     A number gets values evenly spaced between its bounds, both included (in ratios on a log scale),

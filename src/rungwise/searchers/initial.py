@@ -17,7 +17,7 @@ from rungwise.validation import must_be, set_frozen
 
 
 @dataclass(frozen=True, slots=True)
-class Initial:
+class Initial(Searcher):
     """Proposes the given configurations, in their order, and then asks another searcher.
 
     ``tune(initial=[…])`` does the same for a whole study; this is for composing, for example in a
@@ -55,12 +55,12 @@ class Initial:
     @property
     def slow(self) -> bool:
         """Whether the other searcher takes long to answer."""
-        return bool(getattr(self.then, "slow", False))
+        return self.then.slow
 
     @property
     def repeatable(self) -> bool:
         """Whether a replay may ask the other searcher again."""
-        return bool(getattr(self.then, "repeatable", True))
+        return self.then.repeatable
 
     def check(self, space: Space) -> None:
         """Raise if one of them is not legal in the space; the error names the first."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rungwise.core.searcher import History, Observed
+from rungwise.core.searcher import History, Observed, Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.candidates import draw_near, keep_apart, select_new
 from rungwise.searchers.observations import Floats
@@ -30,7 +30,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class KDE:
+class KDE(Searcher):
     """Draws near good configurations and keeps what is likelier among the good than the bad.
 
     The model is that of the highest level with enough reports, so it moves up with the study. A

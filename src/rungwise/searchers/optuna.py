@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rungwise.core.searcher import History, NoHistory, Observed
+from rungwise.core.searcher import History, NoHistory, Observed, Searcher
 from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.searchers.model_warnings import warn_once
 from rungwise.searchers.observations import Observations, standings
@@ -35,7 +35,7 @@ STRIDE = 10_007
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class OptunaSearcher:
+class OptunaSearcher(Searcher):
     """Proposes what a sampler of Optuna suggests.
 
     A searcher keeps no state, so every proposal creates a study in memory from the history, and a

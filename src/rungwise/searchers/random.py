@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rungwise import lazy_numpy as np
-from rungwise.core.searcher import History
+from rungwise.core.searcher import History, Searcher
 from rungwise.space import Space
 from rungwise.space.space import MAX_LISTED
 
@@ -15,7 +15,7 @@ TRIES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RandomSearcher:
+class RandomSearcher(Searcher):
     """Uniform draws; in a finite space nothing is drawn twice before everything was drawn once.
 
     When all configurations of a finite space were drawn, a second pass begins, and so on: one of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rungwise.core.searcher import History
+from rungwise.core.searcher import History, Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.random import RandomSearcher
 from rungwise.searchers.unit_cube import place_point
@@ -19,7 +19,7 @@ BITS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Sobol:
+class Sobol(Searcher):
     """The points of Sobol's sequence, moved at random; trial n gets point n.
 
     They are moved by a digital shift of their binary digits, so that they stay as evenly spread as

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rungwise.core.searcher import History
+from rungwise.core.searcher import History, Searcher
 from rungwise.errors import InvalidArgumentError
 from rungwise.searchers.candidates import keep_apart, select_new
 from rungwise.searchers.observations import Floats, Observations, standings
@@ -28,7 +28,7 @@ POOL = 3
 
 
 @dataclass(frozen=True, slots=True)
-class TPE:
+class TPE(Searcher):
     """Draws near good configurations and keeps what is likelier among the good than the bad.
 
     All trials are in one order: the highest level reached, then the loss there; a NaN and a failed

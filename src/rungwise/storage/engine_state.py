@@ -12,7 +12,7 @@ import math
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -81,8 +81,12 @@ def pack_points(trials: Sequence[Trial], lengths: list[int]) -> bytes:
     return _HEAD.pack(len(numbers)) + b"".join(part.tobytes() for part in parts)
 
 
-def unpack_points(data: bytes, trials: Sequence[Trial]) -> None:
-    """Add the points that :func:`pack_points` wrote to the curves of trials."""
+Curve = tuple["array[float]", "array[float]"]
+"""The resources that a trial has reported, and its losses there."""
+
+
+def unpack_points(data: bytes, curves: Sequence[Curve]) -> None:
+    """Add the points that :func:`pack_points` wrote to the curves of trials, by their numbers."""
     (count,) = _HEAD.unpack_from(data)
     numbers, counts = array("q"), array("q")
     place = _HEAD.size
@@ -94,8 +98,8 @@ def unpack_points(data: bytes, trials: Sequence[Trial]) -> None:
     place = 0
     for number, points in zip(numbers, counts, strict=True):
         end = place + 8 * points
-        trials[number].resources.frombytes(resources[place:end])
-        trials[number].losses.frombytes(losses[place:end])
+        curves[number][0].frombytes(resources[place:end])
+        curves[number][1].frombytes(losses[place:end])
         place = end
 
 
@@ -166,14 +170,18 @@ def engine_from_text(
     if held != json.loads(json.dumps(codec.study_to_json(study))):
         study = codec.study_from_json(held, types=types)
     engine = Engine(study)
-    trials = _make_trials(document["trials"])
+    trials: list[Trial] = []
     reader = GraphReader(document["nodes"], trials, partial(_find_class, study=study))
-    for trial, config in zip(trials, document["trials"]["config"], strict=True):
-        trial.config = reader.read(config) if isinstance(config, list) else config
+    configs = [
+        reader.read(config) if isinstance(config, list) else config
+        for config in document["trials"]["config"]
+    ]
+    curves: list[Curve] = [(array("d"), array("d")) for _ in configs]
     for chunk in chunks:
-        unpack_points(chunk, trials)
-    if document["lengths"] != [len(trial.losses) for trial in trials]:
+        unpack_points(chunk, curves)
+    if document["lengths"] != [len(losses) for _, losses in curves]:
         raise SchemaError("curves are missing")
+    trials.extend(_make_trials(document["trials"], configs, curves))
     if not all(map(_is_consistent, trials)):
         raise SchemaError("a trial is not what its reports say")
     columns = [_take_column(document["jobs"], *each) for each in _OF_JOBS.items()]
@@ -193,7 +201,6 @@ def engine_from_text(
 
 _OF_TRIALS: Mapping[str, tuple[type, ...]] = {
     "bracket": (int,),
-    "rung": (int,),
     "until": (int, float),
     "resource": (int, float),
     "note": (str,),
@@ -229,15 +236,16 @@ def _check_types(state: Mapping[str, Any], fresh: Mapping[str, Any]) -> None:
             raise SchemaError(f"{name} is of another type")
 
 
-def _make_trials(columns: Mapping[str, Any]) -> list[Trial]:
-    trials = [Trial(number, {}, bracket) for number, bracket in enumerate(columns["bracket"])]
+def _make_trials(
+    columns: Mapping[str, Any], configs: Sequence[Any], curves: Sequence[Curve]
+) -> Iterator[Trial]:
     states = {state.value: state for state in State}
-    for trial, state in zip(trials, columns["state"], strict=True):
-        trial.state = states[state]
-    for name, kinds in _OF_TRIALS.items():
-        for trial, value in zip(trials, _take_column(columns, name, kinds), strict=True):
-            setattr(trial, name, value)
-    return trials
+    found = [_take_column(columns, *each) for each in _OF_TRIALS.items()]
+    rows = zip(configs, curves, columns["state"], *found, strict=True)
+    for number, (config, curve, state, bracket, *rest) in enumerate(rows):
+        until, resource, note = rest
+        known = {"state": states[state], "until": until, "resource": resource, "note": note}
+        yield Trial.recall(number, config, bracket, **known, curve=curve)
 
 
 def _write_config(writer: GraphWriter, config: Mapping[str, Any]) -> Any:

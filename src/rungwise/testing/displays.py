@@ -227,9 +227,10 @@ class DisplayConformance:
     @pytest.mark.parametrize("value", [math.nan, math.inf, -1e300, 5e-324])
     def test_values_and_configurations_may_be_odd(self, value: float) -> None:
         """What a trainable reports, and what a space holds, is not the display's choice."""
-        engine = Engine(Study(FixedResource(1), Limits(trials=1), initial=[{"x": 1}]))
+        odd = {"text": HOSTILE, "far": math.inf, "list": [1, (2, {3})]}
+        study = Study(FixedResource(1), Limits(trials=1), initial=[{"x": 1}])
+        engine = Engine(study, proposer=lambda _: odd)
         job = engine.handle(JobRequested()).job  # type: ignore[union-attr]
-        engine.trials[0].config = {"text": HOSTILE, "far": math.inf, "list": [1, (2, {3})]}
 
         def play() -> Iterator[Snapshot]:
             yield show(engine, checkpoints_bytes=10**13, failures=10**6)

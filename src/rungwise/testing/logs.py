@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import pytest
 
@@ -31,6 +31,11 @@ ENTRIES: list[Entry] = [
 ]
 
 
+@runtime_checkable
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
 class LogConformance:
     """Subclass it and give :meth:`make_log`; override :meth:`reopen` for logs that last."""
 
@@ -47,9 +52,8 @@ class LogConformance:
         self._opened: list[EventLog] = []
         yield
         for log in self._opened:
-            close = getattr(log, "close", None)
-            if close is not None:
-                close()
+            if isinstance(log, _Closable):
+                log.close()
 
     def _new(self, folder: Path) -> EventLog:
         self._opened.append(self.make_log(folder))

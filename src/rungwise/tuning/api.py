@@ -406,8 +406,7 @@ def _check_finish(study: Study, workers: int) -> None:
 
 def _choose_display(show: Any) -> Display:
     """The display itself, or the one that a checked name means."""
-    display: Display = choose(show) if isinstance(show, str) else show
-    return display
+    return choose(show)
 
 
 def _check_functions(**functions: Any) -> None:

@@ -285,7 +285,7 @@ class CheckpointRetention:
         self._failed = True
 
 
-def _promise(trial: Trial) -> tuple[bool, int, float, int]:
-    """Least promising first: what failed, then from the lowest rung up, the worst first."""
+def _promise(trial: Trial) -> tuple[bool, float, float, int]:
+    """Least promising first: what failed, then what was trained least, and of that the worst."""
     loss = trial.losses[-1] if trial.losses else math.inf
-    return trial.state not in GONE, trial.rung, -loss, trial.id
+    return trial.state not in GONE, trial.resource, -loss, trial.id

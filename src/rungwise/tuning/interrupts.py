@@ -18,6 +18,8 @@ from rungwise.errors import StudyInterrupted
 EXIT_CODE = 130
 """The exit code of a program that was interrupted."""
 
+ExceptHook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -59,18 +61,27 @@ def graceful(on_first: Callable[[], None]) -> Iterator[None]:
 
 def make_interrupt(message: str) -> StudyInterrupted:
     """The exception of an interrupted study; a script that does not catch it shows no traceback."""
-    before = sys.excepthook
-    if getattr(before, "of_rungwise", False):
-        return StudyInterrupted(message)
+    if not isinstance(sys.excepthook, _ShortEnding):
+        sys.excepthook = _ShortEnding(sys.excepthook)
+    return StudyInterrupted(message)
 
-    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+
+class _ShortEnding:
+    """Shows the exception of an interrupted study without a traceback, and all others as before.
+
+    Args:
+        before: shows the others.
+    """
+
+    def __init__(self, before: ExceptHook) -> None:
+        self._before = before
+
+    def __call__(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
         if not issubclass(kind, StudyInterrupted):
-            before(kind, error, trace)
+            self._before(kind, error, trace)
             return
         print(f"rungwise: {error}", file=sys.stderr)  # noqa: T201 - it is the place for it
         if not (sys.flags.interactive or hasattr(sys, "ps1")):
             raise SystemExit(EXIT_CODE)  # Python ends with the code of an error raised here
-
-    show.of_rungwise = True  # type: ignore[attr-defined]
-    sys.excepthook = show
-    return StudyInterrupted(message)

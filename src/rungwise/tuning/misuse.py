@@ -19,7 +19,7 @@ from rungwise.tuning.notices import NoticeKeeper
 
 def say(display: Display | NoticeKeeper, text: str, *, stacklevel: int = 2) -> None:
     """Say something important: a quiet display says nothing, so Python's warnings do."""
-    if getattr(display, "shows_notices", True):
+    if display.shows_notices:
         display.notice(text)
     else:
         if isinstance(display, NoticeKeeper):

@@ -72,7 +72,6 @@ def _reduce(trial: Trial, levels: Sequence[int]) -> list[Any]:
         dict(trial.config),
         trial.bracket,
         trial.state.value,
-        trial.rung,
         trial.until,
         trial.resource,
         trial.note,
@@ -82,13 +81,18 @@ def _reduce(trial: Trial, levels: Sequence[int]) -> list[Any]:
 
 
 def _restore(number: int, row: Sequence[Any]) -> Trial:
-    config, bracket, state, rung, until, resource, note, resources, losses = row
-    trial = Trial(number, {str(name): config[name] for name in config}, int(bracket))
-    trial.state, trial.rung, trial.until = State(state), int(rung), float(until)
-    trial.resource, trial.note = float(resource), str(note)
-    trial.resources.extend(resources)
-    trial.losses.extend(losses)
-    return trial
+    config, bracket, state, *rest = row
+    until, resource, note, *curve = rest[-5:]  # before it 0.2.0 has the rung
+    return Trial.recall(
+        number,
+        {str(name): config[name] for name in config},
+        int(bracket),
+        state=State(state),
+        until=float(until),
+        resource=float(resource),
+        note=str(note),
+        curve=(curve[0], curve[1]),
+    )
 
 
 def _record(document: Mapping[str, Any]) -> EndedStudy:

@@ -1,5 +1,6 @@
 """Reading a study, running or over: folds, a view that cannot change it, and results."""
 
+from rungwise.core.scheduler import Winner
 from rungwise.views.folds import (
     BestTrial,
     JobView,
@@ -20,7 +21,7 @@ from rungwise.views.results import StudyResult
 from rungwise.views.status import Situation
 from rungwise.views.study_view import UNNAMED, StudyView, find_view
 from rungwise.views.trial_view import TrialView
-from rungwise.views.winners import Winner, choose_winner, find_record
+from rungwise.views.winners import choose_winner, find_record
 
 __all__ = [
     "UNNAMED",

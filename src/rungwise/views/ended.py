@@ -11,14 +11,13 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from rungwise.core.decisions import Job
 from rungwise.core.extension import ExtensionRecord
-from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Limits
 from rungwise.core.reading import ReadableScheduler, ReadableStudy
-from rungwise.core.scheduler import Recipe, Scheduler, Trace
+from rungwise.core.scheduler import CheckRecord, Recipe, Scheduler, Trace
 from rungwise.core.timeline import Timeline
 from rungwise.core.trials import State, Trial
 from rungwise.validation import Goal, find_sign
@@ -31,15 +30,20 @@ class EndedPlan:
     scheduler: Recipe
     limits: Limits
     goal: Goal
+    space: ClassVar[None] = None
+    searcher: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True)
-class NoScheduler:
+class NoScheduler(Recipe):
     """Recipe and scheduler of a study that rungwise did not schedule."""
 
     max_resource: int | None = None
     ceilings: Trace = ()
     epsilons: Trace = ()
+    ladder: ClassVar[None] = None
+    brackets: ClassVar[None] = None
+    checks: ClassVar[tuple[CheckRecord, ...]] = ()
 
     def build(self, *, trials: int | None) -> Scheduler:
         """There is nothing to build."""
@@ -55,17 +59,16 @@ class NoScheduler:
 
 
 class EndedScheduler:
-    """What a scheduler published; it has a ladder and brackets if the scheduler has them."""
+    """What a scheduler published."""
 
     def __init__(self, scheduler: ReadableScheduler) -> None:
         self.ceilings: Trace = tuple(scheduler.ceilings)
         self.epsilons: Trace = tuple(scheduler.epsilons)
         self.explanation = scheduler.explain()
-        if hasattr(scheduler, "ladder"):
-            self.ladder: Ladder | None = scheduler.ladder
-        if hasattr(scheduler, "brackets"):
-            brackets = scheduler.brackets
-            self.brackets = brackets and [SimpleNamespace(ladder=one.ladder) for one in brackets]
+        self.ladder = scheduler.ladder
+        self.checks: Sequence[CheckRecord] = tuple(scheduler.checks)
+        brackets = scheduler.brackets
+        self.brackets = brackets and [SimpleNamespace(ladder=one.ladder) for one in brackets]
 
     def explain(self) -> str:
         """Why the ceiling is where it is."""
@@ -167,15 +170,10 @@ class EndedStudy:
 
 
 def _trial(number: int, config: Mapping[str, Any], values: Sequence[float], sign: float) -> Trial:
-    trial = Trial(number, config, 0)
-    for value in values:
-        loss = sign * value
-        trial.resources.append(len(trial.resources) + 1)
-        trial.losses.append(loss if math.isfinite(loss) else math.inf)
-    if values:
-        trial.resource = trial.until = len(values)
-        trial.state = State.STOPPED
-    return trial
+    losses = (loss if math.isfinite(loss := sign * value) else math.inf for value in values)
+    state, end = State.STOPPED if values else State.NEW, len(values)
+    curve = range(1, end + 1), losses
+    return Trial.recall(number, config, state=state, until=end, resource=end, curve=curve)
 
 
 _Packed = tuple[list[tuple[Any, ...]], "array[float]", "array[float]"]
@@ -188,8 +186,7 @@ def _pack(trials: Sequence[Trial]) -> _Packed:
         resources.extend(trial.resources)
         losses.extend(trial.losses)
     rows = [
-        (t.config, t.bracket, t.state, t.rung, t.until, t.resource, t.note, len(t.losses))
-        for t in trials
+        (t.config, t.bracket, t.state, t.until, t.resource, t.note, len(t.losses)) for t in trials
     ]
     return rows, resources, losses
 
@@ -201,13 +198,11 @@ def _unpack(
     losses: array[float],
 ) -> EndedStudy:
     trials, start = [], 0
-    for number, (config, bracket, *rest, length) in enumerate(rows):
-        trial = Trial(number, config, bracket)
-        trial.state, trial.rung, trial.until, trial.resource, trial.note = rest
-        trial.resources = resources[start : start + length]
-        trial.losses = losses[start : start + length]
+    for number, (config, bracket, state, until, resource, note, length) in enumerate(rows):
+        curve = resources[start : start + length], losses[start : start + length]
+        known = {"state": state, "until": until, "resource": resource, "note": note}
+        trials.append(Trial.recall(number, config, bracket, **known, curve=curve))
         start += length
-        trials.append(trial)
     jobs = [Job(n, t, dict(trials[t].config), begin, end) for n, t, begin, end in fields["jobs"]]
     best = None if fields["best"] is None else trials[fields["best"]]
     return EndedStudy(**{**fields, "trials": trials, "jobs": jobs, "best": best})

@@ -20,10 +20,11 @@ from rungwise.checkpoints import RemoteCheckpoint
 from rungwise.core.codec import jsonable
 from rungwise.core.ladder import Ladder
 from rungwise.core.reading import ReadableStudy
+from rungwise.core.scheduler import Winner
 from rungwise.core.trials import State, Trial
 from rungwise.validation import Goal, find_sign
 from rungwise.views.html import make_best, make_leaderboard
-from rungwise.views.winners import Key, Record, Winner, find_record, has_diverged, list_dismissed
+from rungwise.views.winners import Key, Record, find_record, has_diverged, list_dismissed
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,13 +278,12 @@ def common_ladder(engine: ReadableStudy) -> Ladder | None:
 
     The brackets of Hyperband use only parts of their ladder.
     """
-    ladder: Ladder | None = getattr(engine.scheduler, "ladder", None)
-    return None if hasattr(engine.scheduler, "brackets") else ladder
+    return engine.scheduler.ladder if engine.scheduler.brackets is None else None
 
 
 def list_levels(engine: ReadableStudy) -> Sequence[int]:
     """The levels of all rungs; without a ladder, the resources at which jobs ended."""
-    ladder: Ladder | None = getattr(engine.scheduler, "ladder", None)
+    ladder = engine.scheduler.ladder
     return _levels_met(engine) if ladder is None else ladder.levels
 
 
@@ -294,7 +294,7 @@ def next_level(engine: ReadableStudy, trial: Trial) -> int | None:
     of the ladder.
     """
     levels = list_levels(engine)
-    brackets = getattr(engine.scheduler, "brackets", None)
+    brackets = engine.scheduler.brackets
     if brackets is not None:  # a bracket of Hyperband uses only part of the ladder
         levels = brackets[trial.bracket].ladder.levels
     above = bisect_right(levels, trial.resource)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rungwise.core.codec import jsonable
+from rungwise.core.scheduler import Winner
 from rungwise.validation import Goal
 from rungwise.views.folds import BestTrial, Leaderboard, Row, RungView
 from rungwise.views.html import make_result
 from rungwise.views.study_view import StudyView
-from rungwise.views.winners import Winner
 
 
 class StudyResult:

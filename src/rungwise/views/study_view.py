@@ -15,7 +15,7 @@ from rungwise.core.extension import ExtensionRecord
 from rungwise.core.ladder import Ladder
 from rungwise.core.limits import Ending, Limits
 from rungwise.core.reading import ReadableStudy
-from rungwise.core.scheduler import Recipe
+from rungwise.core.scheduler import CheckRecord, Recipe, Winner
 from rungwise.core.searcher import Searcher
 from rungwise.core.timeline import AppliedRequest, Rise
 from rungwise.errors import InvalidArgumentError
@@ -35,7 +35,7 @@ from rungwise.views.status import (
     write_winner_rule,
 )
 from rungwise.views.trial_view import TrialView
-from rungwise.views.winners import Record, Winner, choose_winner, find_record, list_dismissed
+from rungwise.views.winners import Record, choose_winner, find_record, list_dismissed
 
 UNNAMED = "value"
 """The name of a metric that has no name."""
@@ -110,13 +110,12 @@ class StudyView:
     @property
     def space(self) -> Space | None:
         """The search space; None where that is not known, as of a simulation."""
-        found = getattr(self._study.study, "space", None)
-        return found if isinstance(found, Space) else None
+        return self._study.study.space
 
     @property
     def searcher(self) -> Searcher | None:
         """What proposes configurations; None where that is not known, as of a simulation."""
-        return getattr(self._study.study, "searcher", None)
+        return self._study.study.searcher
 
     @property
     def limits(self) -> Limits:
@@ -342,9 +341,9 @@ class StudyView:
         return list(self._study.timeline.rises)
 
     @property
-    def checks(self) -> list[tuple[int, float, float, float, bool]]:
-        """[(reports, measure, bound, ceiling, stable), …] of the checks of the ranking."""
-        return list(getattr(self._study.scheduler, "checks", ()))
+    def checks(self) -> list[CheckRecord]:
+        """[(reports, measure, bound, ε, stable), …] of the checks of the ranking."""
+        return list(self._study.scheduler.checks)
 
     @property
     def ceiling(self) -> float | None:

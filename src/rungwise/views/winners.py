@@ -16,14 +16,10 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from rungwise.core.scheduler import Recipe
+from rungwise.core.scheduler import Recipe, Winner
 from rungwise.core.timeline import AppliedRequest
 from rungwise.core.trials import State, Trial
-
-Winner = Literal["top", "best"]
-"""``"top"``: the best at the highest rung; ``"best"``: the best value at any resource."""
 
 Key = tuple[int, int, float, int]
 
@@ -49,9 +45,8 @@ class Record:
 
 
 def choose_winner(asked: Winner | None, recipe: Recipe) -> Winner:
-    """Return the rule that was asked for, else that of the scheduler, else ``"best"``."""
-    own: Winner = getattr(recipe, "winner", "best")
-    return own if asked is None else asked
+    """Return the rule that was asked for, else that of the scheduler."""
+    return recipe.winner if asked is None else asked
 
 
 def list_dismissed(requests: Sequence[AppliedRequest]) -> Mapping[int, str]:

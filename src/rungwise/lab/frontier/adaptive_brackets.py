@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from rungwise.core.ladder import Ladder
 from rungwise.core.rungs import FloorCut
-from rungwise.core.scheduler import Draw, Move, Scheduler
-from rungwise.core.trials import Trial
+from rungwise.core.scheduler import Draw, Move, Recipe, Scheduler
+from rungwise.core.trials import Candidate
 from rungwise.schedulers.hyperband import AsyncBrackets
 from rungwise.schedulers.trial_losses import find_loss
 
@@ -22,7 +22,7 @@ EVERY = 8
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveHyperband:
+class AdaptiveHyperband(Recipe):
     """Brackets of ASHA; a new configuration goes to a cheap one whose ranking can be trusted.
 
     A bracket's weight is θ / r: r is the level of its first rung, θ how much of the order at r is
@@ -60,11 +60,11 @@ class AdaptiveBrackets(AsyncBrackets):
 
     def __init__(self, ladder: Ladder) -> None:
         super().__init__(ladder, cut=FloorCut(ladder.eta))
-        self._trials: list[Trial] = []
+        self._trials: list[Candidate] = []
         self._counts = [0] * len(self.brackets)
         self._weights: list[float] | None = None
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         super().started(trial)
         self._trials.append(trial)
         self._counts[trial.bracket] += 1
@@ -93,7 +93,7 @@ class AdaptiveBrackets(AsyncBrackets):
         return None
 
 
-def _compare_orders(trials: list[Trial], low: float, high: float) -> float:
+def _compare_orders(trials: list[Candidate], low: float, high: float) -> float:
     """Kendall's rank correlation of the losses at two levels."""
     points = [(find_loss(one, low), find_loss(one, high)) for one in trials]
     pairs = list(combinations(points, 2))

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rungwise.core.decisions import CONTINUE, PAUSE, Continue, Pause, Stop
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Draw, Extension, Move, Promote, Scheduler
-from rungwise.core.trials import Trial
+from rungwise.core.scheduler import Draw, Move, Promote, Recipe, Scheduler
+from rungwise.core.trials import Candidate
 from rungwise.schedulers.base import ToTheMaximum
 from rungwise.schedulers.halving import Halving
 from rungwise.schedulers.trial_losses import find_loss
 
 
 @dataclass(frozen=True, slots=True)
-class TopK:
+class TopK(Recipe):
     """i-Epoch with its finish: train all for i, the best K in full, take the best.
 
     Args:
@@ -50,7 +49,7 @@ class TopK:
 
 
 @dataclass(frozen=True, slots=True)
-class Deepening:
+class Deepening(Recipe):
     """iSHA: successive halving whose maximum is raised twice by η, with what was done reused.
 
     Each time new configurations are drawn, η times as many in all as before; those evaluated at a
@@ -94,7 +93,7 @@ class DeepeningHalving(ToTheMaximum):
         super().__init__(ladder)
         self._size = size
         self._left = raises
-        self._trials: dict[int, Trial] = {}
+        self._trials: dict[int, Candidate] = {}
         self._dead: set[int] = set()
         self._rung = 0
         self._list: list[int] = []  # in the current rung
@@ -115,23 +114,19 @@ class DeepeningHalving(ToTheMaximum):
         self._away.add(trial)
         return Promote(trial, self.levels[self._rung])
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Candidate) -> None:
         self._trials[trial.id] = trial
         self._away.add(trial.id)
 
-    def reported(self, trial: Trial, resource: float, loss: float) -> Continue | Pause | Stop:  # noqa: ARG002 - ranked by the curve
+    def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:  # noqa: ARG002 - ranked by the curve
         return CONTINUE if resource < trial.until else PAUSE
 
-    def released(self, trial: Trial) -> None:
+    def released(self, trial: Candidate) -> None:
         self._away.discard(trial.id)
 
-    def dropped(self, trial: Trial) -> None:
+    def dropped(self, trial: Candidate) -> None:
         self._away.discard(trial.id)
         self._dead.add(trial.id)
-
-    def extend(self, extension: Extension) -> Sequence[int]:  # noqa: ARG002 - only compared with
-        """Nothing: a comparison is not extended."""
-        return ()
 
     def explain(self) -> str:
         return f"the maximum was raised until it was {self.levels[self.ladder.top - self._left]}"
