@@ -1,5 +1,14 @@
 """The engine: events in, decisions out.
 
+How it works. A driver tells the engine what happened and does what it answers. A free worker asks
+(``JobRequested``): jobs that were lost come first, then what the scheduler wants (promote a paused
+trial, or draw a configuration from the proposer), else it waits, or the study is over. A report
+goes into the curve of its trial and to the scheduler, whose decision is the answer; pause and stop
+*settle* a job, and its trial keeps what it has reached however the job ends. When the job has left
+its worker, the scheduler hears of that (``released``, or ``dropped`` if the trial gets no further),
+and only then may the trial be promoted. The same events give the same decisions, so a log of both
+is all there is to store: a replay folds it again and compares.
+
 Two laws of this file:
 
 1. The engine is the only mutator. Whatever happens to trials and schedulers happens inside
