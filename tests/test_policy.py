@@ -75,7 +75,7 @@ def rw_job(job, **changes):
 def test_known_ground_in_a_study_that_has_ended_is_the_engines_to_answer():
     scene = Scene()
     scene.says(report(resource=3))
-    scene.engine.ended = "it is over"
+    scene.engine._end.ended = "it is over"
     assert isinstance(scene.says(report(resource=2)), Reported)
 
 

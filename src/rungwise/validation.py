@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 from rungwise.errors import InvalidArgumentError, Words
 
@@ -67,22 +67,24 @@ def must_be(name: str, value: Any, kind: type, words: str) -> None:
     What is an instance of a protocol inherits from it, or has every member itself. For one that
     lacks only members with a default, the error says where they can be inherited from.
     """
-    if isinstance(value, type) or not isinstance(value, kind):
-        lacks = [] if isinstance(value, type) else _list_inheritable(value, kind)
-        if lacks:
-            words = (
-                f"{words}; the class {type(value).__name__} has no {', '.join(lacks)}: let it "
-                f"inherit from {kind.__module__}.{kind.__name__}, which has defaults"
-            )
-        raise InvalidArgumentError(name, value, f"it must be {words}")
+    if not isinstance(value, type):
+        if isinstance(value, kind):
+            return
+        if Protocol in kind.__bases__:
+            lacks = sorted(name for name in _list_members(kind) if not hasattr(value, name))
+            if not lacks:
+                return
+            if not set(lacks) - (vars(kind).keys() - vars(kind)["__abstractmethods__"]):
+                words = (
+                    f"{words}; the class {type(value).__name__} has no {', '.join(lacks)}: let it "
+                    f"inherit from {kind.__module__}.{kind.__name__}, which has defaults"
+                )
+    raise InvalidArgumentError(name, value, f"it must be {words}")
 
 
-def _list_inheritable(value: Any, protocol: type) -> list[str]:
-    """What a value lacks to be an instance of a protocol, if all of it can be inherited."""
-    members = {*vars(protocol), *vars(protocol).get("__annotations__", ())}
-    lacks = sorted(name for name in members if name[0] != "_" and not hasattr(value, name))
-    inherited = vars(protocol).keys() - vars(protocol).get("__abstractmethods__", frozenset())
-    return lacks if inherited.issuperset(lacks) else []
+def _list_members(protocol: type) -> set[str]:
+    names = {*vars(protocol), *vars(protocol).get("__annotations__", ())}
+    return {name for name in names if name[0] != "_"}
 
 
 def adopt(own: object, base: type[T]) -> T:

@@ -17,7 +17,7 @@ from rungwise.core.study import Study
 from rungwise.core.trials import Trial
 from rungwise.driver import Driver
 from rungwise.rankings import Standing
-from rungwise.rankings.crossings import Crossings
+from rungwise.rankings.crossings import SettledDistances
 from rungwise.storage import MemoryLog
 
 
@@ -138,8 +138,8 @@ def _of_object(value):
             "by_top": value._by_top[:, : value.size],
             "by_below": value._by_below[:, : value.size],
         }
-    if isinstance(value, Crossings):
-        held["_settled"] = value._settled[: value._settled_count]
+    if isinstance(value, SettledDistances):
+        held["_distances"] = value.distances
     return type(value).__name__, [(name, _plain(item)) for name, item in held.items()]
 
 

@@ -266,7 +266,7 @@ def test_a_trial_with_one_report_for_two_rungs_is_no_evidence():
     assert story.engine.scheduler.ceilings == [(0, 2)]  # 1 and 2 are two reports, and rank alike
     story.reach(2, {1: 0.4})  # now they do not
     assert story.engine.scheduler.ceilings == [(0, 2), (6, 4)]
-    assert story.engine.scheduler.ceiling._standing.members == set()  # of 4, nobody can be told
+    assert story.engine.scheduler.ceiling._now.standing.members == set()  # of 4, nobody can be told
     assert story.ask() == (1, 2, 4)
 
 

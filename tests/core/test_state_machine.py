@@ -332,11 +332,11 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def nobody_has_two_open_jobs(self):
-        on_workers = sorted(trial.id for trial in self.engine._open.values())
+        on_workers = sorted(trial.id for trial in self.engine._work.open.values())
         assert on_workers == [trial.id for trial in self.model.open()]
         assert all(
             self.engine.list_jobs(trial.id)[-1].id == job
-            for job, trial in self.engine._open.items()
+            for job, trial in self.engine._work.open.items()
         )
 
     @invariant()

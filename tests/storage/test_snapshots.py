@@ -6,6 +6,7 @@ import math
 import shutil
 import sqlite3
 import sys
+from dataclasses import fields, is_dataclass
 
 import pytest
 
@@ -300,11 +301,8 @@ class Own:
         return getattr(self._inner, name)
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(rw.RandomSearch):
     max_resource: int = 9
-
-    def limited_to(self, max_resource):
-        return Recipe(max_resource)
 
     def build(self, *, trials):
         return Own(rw.ASHA(max_resource=self.max_resource).build(trials=trials))
@@ -387,5 +385,8 @@ def test_ask_and_tell_keep_them_too(tmp_path):
 def test_all_that_an_engine_knows_is_stored_or_follows_from_that():
     engine = Engine(Study(rw.PASHA(max_resource=9), Limits(trials=3), initial=[{"x": 1}]))
     stored = {*engine.take_state(), "study", "trials", "jobs", "proposals"}
-    follows = {"proposer", "_handlers", "_sign", "_target", "_watched", "_last"}
-    assert vars(engine).keys() == stored | follows
+    follows = {"proposer", "_handlers", "_sign", "target", "watched", "last"}
+    parts = {name: one for name, one in vars(engine).items() if is_dataclass(one)}
+    facts = [each.name for name in parts.keys() - {"study"} for each in fields(parts[name])]
+    assert len(set(facts)) == len(facts)
+    assert {*(vars(engine).keys() - parts.keys()), "study", *facts} == stored | follows

@@ -1,5 +1,14 @@
 """The engine: events in, decisions out.
 
+How it works. A driver tells the engine what happened and does what it answers. A free worker asks
+(``JobRequested``): jobs that were lost come first, then what the scheduler wants (promote a paused
+trial, or draw a configuration from the proposer), else it waits, or the study is over. A report
+goes into the curve of its trial and to the scheduler, whose decision is the answer; pause and stop
+*settle* a job, and its trial keeps what it has reached however the job ends. When the job has left
+its worker, the scheduler hears of that (``released``, or ``dropped`` if the trial gets no further),
+and only then may the trial be promoted. The same events give the same decisions, so a log of both
+is all there is to store: a replay folds it again and compares.
+
 Two laws of this file:
 
 1. The engine is the only mutator. Whatever happens to trials and schedulers happens inside
@@ -46,6 +55,7 @@ from rungwise.core.limits import NO_OTHERS, NOTHING_LEFT, Limits, describe_last
 from rungwise.core.requests import find_illegal
 from rungwise.core.scheduler import Draw, Extension, Move, Promote
 from rungwise.core.study import Study
+from rungwise.core.study_parts import Ending, find_target
 from rungwise.core.study_state import Config, Proposer, StudyState
 from rungwise.core.timeline import AppliedRequest
 from rungwise.core.trials import MOVES, Cause, State, Trial
@@ -97,7 +107,7 @@ class Engine(StudyState):
     # -- reports -------------------------------------------------------------------------------
 
     def _reported(self, event: Reported) -> Decision:
-        trial = self._open.get(event.job)
+        trial = self._work.open.get(event.job)
         if trial is None:
             raise self._not_open(event)
         loss = self._to_loss(event)
@@ -107,32 +117,33 @@ class Engine(StudyState):
             return PAUSE if trial.state is State.PAUSING else STOP
         if resource <= trial.resource:
             # The trial has reported this before (it restarted without its checkpoint).
-            return CONTINUE if self.ended is None else self._cut_short(trial)
-        self.reports += 1
-        self.spent += resource - trial.resource + event.again
-        self.cost += event.cost
+            return CONTINUE if self._end.ended is None else self._cut_short(trial)
+        totals, lead = self._totals, self._lead
+        totals.reports += 1
+        totals.spent += resource - trial.resource + event.again
+        totals.cost += event.cost
         trial.resource = resource
         trial.resources.append(resource)
         trial.losses.append(loss)
         if len(trial.losses) == 1:
-            self._unimproved += 1
-        if loss <= self.best_loss and loss < math.inf:
+            lead.unimproved += 1
+        if loss <= lead.best_loss and loss < math.inf:
             self._consider(trial, resource, loss, event.at)
         decision = self.scheduler.reported(trial, resource, loss)
-        if self._watched:
+        if self._bounds.watched:
             self._watch(event, loss)
         if isinstance(decision, Continue):
-            return CONTINUE if self.ended is None else self._cut_short(trial)
+            return CONTINUE if self._end.ended is None else self._cut_short(trial)
         return self._settle(trial, decision)
 
     def _cut_short(self, trial: Trial) -> Decision:
         """The study is over: pause a trial between rungs; it goes on if the study is extended."""
-        self._cut[trial.id] = trial
+        self._work.cut[trial.id] = trial
         return self._settle(trial, PAUSE)
 
     def _settle(self, trial: Trial, decision: Pause | Stop) -> Decision:
         """Answer with pause or stop: from now on the trial keeps what it has reached."""
-        self._settled += 1
+        self._work.settled += 1
         trial.state = MOVES[trial.state, Cause.STOP if decision is STOP else Cause.PAUSE]
         return decision
 
@@ -146,21 +157,22 @@ class Engine(StudyState):
 
     def _consider(self, trial: Trial, resource: float, loss: float, at: float) -> None:
         """At least as good as the best so far; ties go to the lower id, then the earlier report."""
-        if self.best is None or loss < self.best_loss or trial.id < self.best.id:
-            if loss < self.best_loss:
+        lead = self._lead
+        if lead.best is None or loss < lead.best_loss or trial.id < lead.best.id:
+            if loss < lead.best_loss:
                 self.timeline.improved(self.spent, at, trial.id, loss)
-            if trial is not self.best:
-                self.leads.append((self.spent, trial.id))
-                if trial.id > self._newest_leader:
-                    self._newest_leader, self._unimproved = trial.id, 0
-            self.best, self.best_loss, self.best_resource = trial, loss, resource
+            if trial is not lead.best:
+                lead.leads.append((self.spent, trial.id))
+                if trial.id > lead.newest:
+                    lead.newest, lead.unimproved = trial.id, 0
+            lead.best, lead.best_loss, lead.best_resource = trial, loss, resource
 
     def _watch(self, event: Reported, loss: float) -> None:
-        if self.ended is None:
-            if loss <= self._target:
-                self.ended = self.study.limits.describe_target()
+        if self._end.ended is None:
+            if loss <= self._bounds.target:
+                self._end.ended = self.study.limits.describe_target()
             else:
-                self.ended = self._out_of_budget(self.study.limits, event.at)
+                self._end.ended = self._out_of_budget(self.study.limits, event.at)
 
     def _out_of_budget(self, limits: Limits, at: float) -> str | None:
         return limits.exhausted(seconds=at, resource=self.spent, cost=self.cost)
@@ -174,35 +186,34 @@ class Engine(StudyState):
         return decision
 
     def _answer_request(self, event: JobRequested) -> Decision:
-        if self.ended is None and self._watched:
-            self.ended = self._out_of_budget(self.study.limits, event.at)
+        if self.ended is None and self._bounds.watched:
+            self._end.ended = self._out_of_budget(self.study.limits, event.at)
         if self.ended is not None:
             return Done(self.ended)
-        if self._lost:
-            trial = self._lost.popleft()
+        if self._work.lost:
+            trial = self._work.lost.popleft()
             return self._run(trial, trial.until)
         return self._next()
 
     def _next(self) -> Decision:
-        drawn = len(self.trials)
-        if not self._stalled and drawn < self._limit:
-            self._stalled = self.study.limits.has_stalled(self._unimproved)
-        may_draw = drawn < self._limit and not self._stalled
+        end, room = self._end, len(self.trials) < self._bounds.most
+        if room and not end.stalled:
+            end.stalled = self.study.limits.has_stalled(self._lead.unimproved)
+        may_draw = room and not end.stalled
         move = self._next_move(may_draw=may_draw)
         if isinstance(move, Draw):
             config = self.proposer(len(self.trials))
             if config is not None:
                 return self._draw(move, config)
-            self.exhausted = True
-            self._limit = len(self.trials)
+            end.exhausted = True
+            self._bounds.most = len(self.trials)
             move = self._next_move(may_draw=False)
         if move is not None:
             return self._promote(move)
-        if self._open:
+        if self._work.open:
             return WAIT
-        self.drained = True
-        self.ended = self._explain_drained()
-        return Done(self.ended)
+        end.drained, end.ended = True, self._explain_drained()
+        return Done(end.ended)
 
     def _next_move(self, *, may_draw: bool) -> Move | None:
         """The scheduler's next move that is not about a trial stopped on request."""
@@ -219,7 +230,7 @@ class Engine(StudyState):
     def _explain_drained(self) -> str:
         drawn = len(self.trials)
         whole = NO_OTHERS if self.exhausted else ""
-        if self._stalled:
+        if self._end.stalled:
             whole = f" ({self.study.limits.stall} in a row were not better than the best, so no "
             whole += "more were drawn)"
         were = "configuration was" if drawn == 1 else "configurations were"
@@ -229,8 +240,8 @@ class Engine(StudyState):
         trial = Trial(len(self.trials), config, move.bracket)
         self.trials.append(trial)
         self.scheduler.started(trial)
-        if len(self.trials) == self._last:
-            self.ended = describe_last(len(self.trials))
+        if len(self.trials) == self._bounds.last:
+            self._end.ended = describe_last(len(self.trials))
         return self._run(trial, move.until)
 
     def _promote(self, move: Move) -> Decision:
@@ -243,30 +254,30 @@ class Engine(StudyState):
         # Each job gets a copy of the configuration, so that training code may change it.
         job = Job(len(self.jobs), trial.id, dict(trial.config), trial.resource, until)
         self.jobs.append(job)
-        self._open[job.id] = trial
+        self._work.open[job.id] = trial
         return StartJob(job)
 
     # -- ends ----------------------------------------------------------------------------------
 
     def _left(self, event: JobEnded | JobFailed | JobLost) -> Noted:
-        trial = self._open.get(event.job)
+        trial = self._work.open.get(event.job)
         if trial is None:
             raise self._not_open(event)
         trial.state = MOVES[trial.state, _CAUSES[type(event)]]
         if isinstance(event, JobFailed):
             trial.note = event.reason
-        del self._open[event.job]
-        self._settled += 1
-        if trial.id in self._dismissed:
-            self._dismiss(trial, self._dismissed.pop(trial.id), has_left=True)
+        del self._work.open[event.job]
+        self._work.settled += 1
+        if trial.id in self._work.dismissed:
+            self._dismiss(trial, self._work.dismissed.pop(trial.id), has_left=True)
         elif trial.state is State.LOST:
-            self._lost.append(trial)
+            self._work.lost.append(trial)
         elif trial.state in (State.FAILED, State.ENDED):
-            self._unimproved += not trial.losses
+            self._lead.unimproved += not trial.losses
             self.scheduler.dropped(trial)
         else:
             self.scheduler.released(trial)
-            if self.ended is None and self._cut.pop(trial.id, None) is not None:
+            if self.ended is None and self._work.cut.pop(trial.id, None) is not None:
                 # The study was extended while this job was still leaving its worker.
                 self._restart(trial)
         was_lost = isinstance(event, JobLost) and trial.state is State.LOST
@@ -281,9 +292,9 @@ class Engine(StudyState):
         space = self.study.space
         assert space is not None, "find_illegal() has looked"
         self.proposals.add([space.validate(config) for config in event.configs])
-        self.added += len(event.configs)
+        self._asked.added += len(event.configs)
         self.timeline.requests.append(AppliedRequest(event.at, "added", len(event.configs)))
-        self._read_limits(self.study.limits)
+        self._read_limits()
         if self.ended is None or self.find_end(self.study.limits, event.at) is None:
             self._reopen(None)
         return NOTED
@@ -295,15 +306,15 @@ class Engine(StudyState):
         self.timeline.requests.append(asked)
         cause = Cause.DISMISS if event.outcome == "stopped" else Cause.REJECT
         trial.note = event.reason or f"{event.outcome} on request"
-        self._settled += 1
-        self._cut.pop(trial.id, None)
+        self._work.settled += 1
+        self._work.cut.pop(trial.id, None)
         if trial.state is State.RUNNING:
             trial.state = MOVES[trial.state, Cause.STOP]
         if trial.state in (State.PAUSING, State.STOPPING):
-            self._dismissed[trial.id] = cause
+            self._work.dismissed[trial.id] = cause
             return NOTED
         if trial.state is State.LOST:
-            self._lost.remove(trial)
+            self._work.lost.remove(trial)
         self._dismiss(trial, cause)
         return NOTED
 
@@ -326,7 +337,7 @@ class Engine(StudyState):
 
     def find_end(self, limits: Limits, at: float) -> str | None:
         """Why the study would be over by now with these limits; None if it would go on."""
-        if self.best_loss <= self._to_target(limits):
+        if self.best_loss <= find_target(limits, self._sign):
             return limits.describe_target()
         if limits.finish == "paper" and len(self.trials) == (limits.trials or 0) + self.added:
             return describe_last(len(self.trials))
@@ -343,17 +354,17 @@ class Engine(StudyState):
             recipe = recipe.limited_to(event.max_resource)
         self.study = replace(self.study, limits=event.limits, scheduler=recipe)
         self.proposals.extend(self.study)
-        self._read_limits(event.limits)
+        self._read_limits()
         self._reopen(event.max_resource)
         return NOTED
 
     def _reopen(self, max_resource: int | None) -> None:
         """Go on, with jobs that the end had cut short, more trials, or a higher maximum."""
-        self.ended, self.drained, self.exhausted = None, False, False
-        self._stalled, self._unimproved = False, 0
-        self._settled += 1  # workers that wait should ask again
-        for trial in [trial for trial in self._cut.values() if trial.state is State.PAUSED]:
-            del self._cut[trial.id]
+        self._end, self._lead.unimproved = Ending(), 0
+        self._work.settled += 1  # workers that wait should ask again
+        cut = self._work.cut
+        for trial in [trial for trial in cut.values() if trial.state is State.PAUSED]:
+            del cut[trial.id]
             self._restart(trial)
         limit = None if self.study.limits.trials is None else self.study.limits.trials + self.added
         extension = Extension(limit, max_resource, self.trials, self.reports)
@@ -367,7 +378,7 @@ class Engine(StudyState):
     def _restart(self, trial: Trial) -> None:
         """Start the job of a trial again, which the end of the study had cut short."""
         trial.state = MOVES[trial.state, Cause.EXTEND]
-        self._lost.append(trial)
+        self._work.lost.append(trial)
 
 
 _CAUSES: Mapping[type, Cause] = {JobEnded: Cause.END, JobFailed: Cause.FAIL, JobLost: Cause.LOSE}

@@ -5,55 +5,25 @@ Law of this file: nothing here changes a trial or asks a scheduler to decide; ``
 
 from __future__ import annotations
 
-import math
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from rungwise.core.decisions import Job
 from rungwise.core.events import Event, JobEnded, JobFailed, JobLost, Reported
 from rungwise.core.extension import ExtensionRecord
-from rungwise.core.limits import Limits
 from rungwise.core.proposals import Proposals
 from rungwise.core.scheduler import Scheduler
 from rungwise.core.study import Study
+from rungwise.core.study_parts import Asked, Bounds, Ending, Lead, Totals, Work
 from rungwise.core.timeline import Rise, Timeline
-from rungwise.core.trials import Cause, Trial
+from rungwise.core.trials import Trial
 from rungwise.errors import IllegalEventError
 from rungwise.validation import must_be
 
 Config = Mapping[str, Any]
 Proposer = Callable[[int], "Config | None"]
 """trial id → its configuration, or None when there is nothing left to propose."""
-
-
-STATE = (
-    "scheduler",
-    "reports",
-    "spent",
-    "cost",
-    "ended",
-    "best",
-    "best_loss",
-    "best_resource",
-    "leads",
-    "drained",
-    "exhausted",
-    "added",
-    "extensions",
-    "timeline",
-    "requests",
-    "_open",
-    "_lost",
-    "_dismissed",
-    "_cut",
-    "_settled",
-    "_newest_leader",
-    "_unimproved",
-    "_stalled",
-    "_limit",
-)
-"""What an engine knows besides its study, trials, jobs and proposals; the rest follows from it."""
 
 
 class StudyState:
@@ -68,16 +38,7 @@ class StudyState:
         study: what the study is, its limits and its maximum as they are now.
         trials: every trial drawn, by id.
         jobs: every job issued, by id.
-        reports: the number of reports that brought something new.
-        spent: the resource trained in total; what was trained twice counts twice.
-        ended: why the study is over, or None. These clauses are part of the log (``Done``), and
-            a replay compares them: their words must not change.
-        drained: whether it ended because nothing was left to do.
-        exhausted: whether the searcher had nothing left to propose.
-        extensions: how the study was extended, in order.
-        added: the number of configurations added on request, on top of the limits.
-        requests: the requests that have been applied.
-        leads: [(the resource spent by then, trial), …] whenever another trial became the best.
+        scheduler: decides which trial is trained next, and how far.
         timeline: when jobs ran, when the best improved, and when and why the ceiling rose.
         proposals: the study's own: its initial configurations and its searcher.
         proposer: where the next configuration comes from.
@@ -89,43 +50,17 @@ class StudyState:
         self.jobs: list[Job] = []
         self.scheduler: Scheduler = study.scheduler.build(trials=study.limits.trials)
         must_be("scheduler", self.scheduler, Scheduler, "what the recipe's method build returns")
-        self.reports = 0
-        self.spent: float = 0
-        self.cost = 0.0
-        self.ended: str | None = None
-        self.best: Trial | None = None
-        self.best_loss = math.inf
-        self.best_resource: float = 0
-        self.leads: list[tuple[float, int]] = []
-        self.drained = self.exhausted = False
-        self.added = 0
-        self.extensions: list[ExtensionRecord] = []
         self.timeline = Timeline()
         self._sign = 1.0 if study.goal == "min" else -1.0
-        self._open: dict[int, Trial] = {}
-        self._lost: deque[Trial] = deque()
-        self.requests: set[str] = set()
-        self._dismissed: dict[int, Cause] = {}  # on request, and their jobs have not left yet
-        self._cut: dict[int, Trial] = {}  # paused between rungs by the end of the study
-        self._settled = 0
-        # The newest trial that has led, and how many have reported or failed for the first time
-        # since it took the lead.
-        self._newest_leader = -1
-        self._unimproved = 0
-        self._stalled = False
-        self._read_limits(study.limits)
+        self._totals, self._lead, self._end = Totals(), Lead(), Ending()
+        self._work, self._asked, self._bounds = Work(), Asked(), Bounds()
+        self._read_limits()
         self.proposals = Proposals(study, self.trials, lambda: self.scheduler.levels)
         self.proposer: Proposer = self.proposals if proposer is None else proposer
         self._note_rises(0.0)
 
-    def _read_limits(self, limits: Limits) -> None:
-        self._target = self._to_target(limits)
-        self._watched = limits.watches_reports
-        self._limit = math.inf if limits.trials is None else limits.trials + self.added
-        self._last = self._limit if limits.finish == "paper" else None
-
-    def _to_target(self, limits: Limits) -> float:
-        return math.nan if limits.target is None else self._sign * limits.target
+    def _read_limits(self) -> None:
+        self._bounds.read(self.study.limits, sign=self._sign, added=self._asked.added)
 
     def _note_rises(self, at: float) -> None:
         """The scheduler has ceilings that the timeline does not know yet."""
@@ -136,9 +71,16 @@ class StudyState:
 
     # -- snapshots -----------------------------------------------------------------------------
 
+    def _list_facts(self) -> Iterator[tuple[Any, str]]:
+        """What it knows besides its study, trials, jobs and proposals: (of which object, name)."""
+        yield from ((self, name) for name in ("scheduler", "timeline"))
+        for part in (self._totals, self._lead, self._end, self._work, self._asked):
+            yield from ((part, each.name) for each in fields(part))
+        yield self._bounds, "most"  # no more than were drawn, once there were no others
+
     def take_state(self) -> dict[str, Any]:
         """What it knows besides its study, trials, jobs and proposals; not a copy."""
-        return {name: getattr(self, name) for name in STATE}
+        return {name: getattr(owner, name) for owner, name in self._list_facts()}
 
     def restore_state(
         self, trials: Iterable[Trial], jobs: Iterable[Job], state: Mapping[str, Any]
@@ -146,22 +88,87 @@ class StudyState:
         """Become another engine of the same study, as :meth:`take_state` found it."""
         self.trials.extend(trials)  # the same list: proposals read it
         self.jobs.extend(jobs)
-        for name in STATE:
-            setattr(self, name, state[name])
-        self._read_limits(self.study.limits)
-        self._limit = state["_limit"]  # no more than were drawn, once there were no others
+        self._asked.added = state["added"]
+        self._read_limits()
+        for owner, name in self._list_facts():
+            setattr(owner, name, state[name])
 
     # -- reading -------------------------------------------------------------------------------
 
     @property
+    def reports(self) -> int:
+        """The number of reports that brought something new."""
+        return self._totals.reports
+
+    @property
+    def spent(self) -> float:
+        """The resource trained in total; what was trained twice counts twice."""
+        return self._totals.spent
+
+    @property
+    def cost(self) -> float:
+        """The reported costs in total."""
+        return self._totals.cost
+
+    @property
+    def best(self) -> Trial | None:
+        """The trial with the best report so far."""
+        return self._lead.best
+
+    @property
+    def best_loss(self) -> float:
+        """The loss of that report."""
+        return self._lead.best_loss
+
+    @property
+    def best_resource(self) -> float:
+        """The resource of that report."""
+        return self._lead.best_resource
+
+    @property
+    def leads(self) -> list[tuple[float, int]]:
+        """[(the resource spent by then, trial), …] whenever another trial became the best."""
+        return self._lead.leads
+
+    @property
+    def ended(self) -> str | None:
+        """Why the study is over, or None."""
+        return self._end.ended
+
+    @property
+    def drained(self) -> bool:
+        """Whether it ended because nothing was left to do."""
+        return self._end.drained
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the searcher had nothing left to propose."""
+        return self._end.exhausted
+
+    @property
+    def requests(self) -> set[str]:
+        """The requests that have been applied."""
+        return self._asked.requests
+
+    @property
+    def extensions(self) -> list[ExtensionRecord]:
+        """How the study was extended, in order."""
+        return self._asked.extensions
+
+    @property
+    def added(self) -> int:
+        """The number of configurations added on request, on top of the limits."""
+        return self._asked.added
+
+    @property
     def open_jobs(self) -> list[int]:
         """The jobs that are on workers, in the order issued."""
-        return list(self._open)
+        return list(self._work.open)
 
     @property
     def leaving_on_request(self) -> set[int]:
         """The trials that are to be stopped, or failed, as soon as their jobs have left."""
-        return set(self._dismissed)
+        return set(self._work.dismissed)
 
     def list_jobs(self, trial: int) -> list[Job]:
         """The jobs issued for a trial, in order."""
@@ -170,7 +177,7 @@ class StudyState:
     @property
     def version(self) -> int:
         """Grows whenever a worker that got :class:`Wait` should request a job again."""
-        return self._settled + self.scheduler.version
+        return self._work.settled + self.scheduler.version
 
     @property
     def best_value(self) -> float | None:

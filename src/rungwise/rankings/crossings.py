@@ -42,6 +42,108 @@ class Curve(Protocol):
     def losses(self) -> Sequence[float]: ...
 
 
+class CurveMatrix:
+    """The curves of trials as a matrix: a row for each, a column for each resource.
+
+    Attributes:
+        row_of: trial → its row.
+        read: per row, how many points of its curve have been read.
+        grid: the resources of the columns, ascending.
+    """
+
+    __slots__ = ("_column_of", "_losses", "grid", "read", "row_of")
+
+    def __init__(self) -> None:
+        self.row_of: dict[int, int] = {}
+        self.read: list[int] = []
+        self.grid: list[float] = []
+        self._column_of: dict[float, int] = {}
+        self._losses = np.full((8, 8), math.nan)
+
+    @property
+    def losses(self) -> Floats:
+        """[row, column] losses, NaN where nothing was measured."""
+        return self._losses[: len(self.read), : len(self.grid)]
+
+    def add_row(self, trial: Curve) -> int:
+        """Add an empty row; its number."""
+        row = self.row_of[trial.id] = len(self.read)
+        self.read.append(0)
+        if row == self._losses.shape[0]:
+            more = np.full_like(self._losses, math.nan)
+            self._losses = np.concatenate([self._losses, more])
+        return row
+
+    def copy(self, trial: Curve, row: int, cap: float) -> None:
+        """Copy the points of a curve that have not been read, up to a resource."""
+        start = self.read[row]
+        self.read[row] = len(trial.resources)
+        points = {
+            resource: loss
+            for resource, loss in zip(trial.resources[start:], trial.losses[start:], strict=True)
+            if resource <= cap and loss < math.inf
+        }
+        for resource in points:
+            if resource not in self._column_of:
+                self._add_column(resource)
+        columns = [self._column_of[resource] for resource in points]
+        self._losses[row, columns] = list(points.values())
+
+    def _add_column(self, resource: float) -> None:
+        """Add a resource to the grid; if trials report at equal resources it goes to the end."""
+        grid = self.grid
+        width = len(grid)
+        if width == self._losses.shape[1]:
+            more = np.full_like(self._losses, math.nan)
+            self._losses = np.concatenate([self._losses, more], axis=1)
+        place = int(np.searchsorted(grid, resource))
+        if place < width:
+            self._losses[:, place + 1 : width + 1] = self._losses[:, place:width]
+            self._losses[:, place] = math.nan
+        grid.insert(place, resource)
+        if place < width:
+            self._column_of = {value: column for column, value in enumerate(grid)}
+        else:
+            self._column_of[resource] = place
+
+
+class SettledDistances:
+    """The distances of pairs that will not change any more.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    __slots__ = ("_distances", "_gap", "_gap_count", "_gap_seen", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._distances = np.empty(64)
+        self._gap, self._gap_count, self._gap_seen = math.nan, 0, 0
+
+    @property
+    def distances(self) -> Floats:
+        """The distances, in the order in which they were added."""
+        return self._distances[: self.count]
+
+    def add(self, distances: Floats) -> None:
+        """Add more."""
+        end = self.count + distances.size
+        while end > self._distances.size:
+            self._distances = np.concatenate([self._distances, np.empty_like(self._distances)])
+        self._distances[self.count : end] = distances
+        self.count = end
+
+    def count_below(self, gap: float) -> int:
+        """How many are below a gap; for the same as the last time only new ones are counted."""
+        if gap != self._gap:
+            self._gap, self._gap_count, self._gap_seen = gap, 0, 0
+        new = self._distances[self._gap_seen : self.count]
+        self._gap_count += int(np.count_nonzero(new < gap))
+        self._gap_seen = self.count
+        return self._gap_count
+
+
 class Crossings:
     """The criss-crossing pairs of the top rung and the percentile of their distances.
 
@@ -71,17 +173,11 @@ class Crossings:
         self._floor = floor
         self._cap = cap
         self._touched: dict[int, Curve] = {}
-        self._row_of: dict[int, int] = {}
-        self._read: list[int] = []  # per row: how many points of its curve have been read
         self._under_way: list[int] = []  # rows that have not reached level K
-        self._column_of: dict[float, int] = {}
-        self._grid: list[float] = []  # the resources of the columns, ascending
-        self._losses = np.full((8, 8), math.nan)
-        self._settled = np.empty(64)  # distances of pairs that will not change any more
-        self._settled_count = 0
+        self._curves = CurveMatrix()
+        self._settled = SettledDistances()
         self._passing: list[Floats] = []  # distances of pairs with a running trial
         self._stale = False  # distances have changed since ε was computed
-        self._gap, self._gap_count, self._gap_seen = math.nan, 0, 0
 
     def touch(self, trial: Curve) -> bool:
         """Note that a trial has a new report; whether that can change ε."""
@@ -94,7 +190,7 @@ class Crossings:
         """ε as of the last report."""
         self._catch_up()
         if self._stale:
-            distances = np.concatenate([self._settled[: self._settled_count], *self._passing])
+            distances = np.concatenate([self._settled.distances, *self._passing])
             if distances.size:
                 self._epsilon = interpolate_percentile(distances, self._percentile)
             self._stale = False
@@ -108,10 +204,10 @@ class Crossings:
         """
         self._catch_up()
         passing = sum(distances.size for distances in self._passing)
-        total = self._settled_count + passing
+        total = self._settled.count + passing
         if total > _MANY and self._stale:
             low, high = _ranks_around(total, self._percentile)
-            below = self._settled_below(gap)
+            below = self._settled.count_below(gap)
             below += sum(int(np.count_nonzero(part < gap)) for part in self._passing)
             if below <= low:
                 return True, None
@@ -121,34 +217,23 @@ class Crossings:
         epsilon = self.epsilon()
         return gap <= epsilon, epsilon
 
-    def _settled_below(self, gap: float) -> int:
-        """How many settled distances are below the gap; only new ones are counted again."""
-        if gap != self._gap:
-            self._gap, self._gap_count, self._gap_seen = gap, 0, 0
-        new = self._settled[self._gap_seen : self._settled_count]
-        self._gap_count += int(np.count_nonzero(new < gap))
-        self._gap_seen = self._settled_count
-        return self._gap_count
-
     def _catch_up(self) -> None:
         if self._touched:
             self._compare(self._copy_points())
             self._stale = True
-
-    # -- reading curves ------------------------------------------------------------------------
 
     def _copy_points(self) -> list[int]:
         """Copy new points into the matrix; return the rows that have just reached level K."""
         arrived = []
         under_way = set(self._under_way)
         for trial in self._touched.values():
-            row = self._row_of.get(trial.id)
+            row = self._curves.row_of.get(trial.id)
             if row is None:
                 if not self._beyond_floor(trial):
                     continue
-                row = self._new_row(trial)
+                row = self._curves.add_row(trial)
                 under_way.add(row)
-            self._copy(trial, row)
+            self._curves.copy(trial, row, self._cap)
             if trial.resources[-1] >= self._cap and row in under_way:
                 under_way.discard(row)
                 arrived.append(row)
@@ -166,54 +251,13 @@ class Crossings:
                 return True
         return False
 
-    def _new_row(self, trial: Curve) -> int:
-        row = self._row_of[trial.id] = len(self._read)
-        self._read.append(0)
-        if row == self._losses.shape[0]:
-            more = np.full_like(self._losses, math.nan)
-            self._losses = np.concatenate([self._losses, more])
-        return row
-
-    def _copy(self, trial: Curve, row: int) -> None:
-        start = self._read[row]
-        self._read[row] = len(trial.resources)
-        points = {
-            resource: loss
-            for resource, loss in zip(trial.resources[start:], trial.losses[start:], strict=True)
-            if resource <= self._cap and loss < math.inf
-        }
-        for resource in points:
-            if resource not in self._column_of:
-                self._new_column(resource)
-        columns = [self._column_of[resource] for resource in points]
-        self._losses[row, columns] = list(points.values())
-
-    def _new_column(self, resource: float) -> None:
-        """Add a resource to the grid; if trials report at equal resources it goes to the end."""
-        grid = self._grid
-        width = len(grid)
-        if width == self._losses.shape[1]:
-            more = np.full_like(self._losses, math.nan)
-            self._losses = np.concatenate([self._losses, more], axis=1)
-        place = int(np.searchsorted(grid, resource))
-        if place < width:
-            self._losses[:, place + 1 : width + 1] = self._losses[:, place:width]
-            self._losses[:, place] = math.nan
-        grid.insert(place, resource)
-        if place < width:
-            self._column_of = {value: column for column, value in enumerate(grid)}
-        else:
-            self._column_of[resource] = place
-
-    # -- comparing curves ----------------------------------------------------------------------
-
     def _compare(self, arrived: Sequence[int]) -> None:
         """Settle the pairs of trials that have arrived; compare the running ones again."""
         active = [*arrived, *self._under_way]
-        losses = self._losses[: len(self._read), : len(self._grid)]
+        losses = self._curves.losses
         # Each pair is compared once: an active row with every row that is not active, and with
         # the active ones that come earlier in the list.
-        place = np.full(len(self._read), -1)
+        place = np.full(len(losses), -1)
         place[active] = np.arange(len(active))
         step = max(1, _BATCH // max(1, losses.size))
         self._passing = []
@@ -222,15 +266,8 @@ class Crossings:
             distance, counts = criss_crossed(losses[batch], losses)
             counts &= place < np.arange(start, start + len(batch))[:, None]
             settled = max(0, min(len(batch), len(arrived) - start))
-            self._settle(distance[:settled][counts[:settled]])
+            self._settled.add(distance[:settled][counts[:settled]])
             self._passing.append(distance[settled:][counts[settled:]])
-
-    def _settle(self, distances: Floats) -> None:
-        end = self._settled_count + distances.size
-        while end > self._settled.size:
-            self._settled = np.concatenate([self._settled, np.empty_like(self._settled)])
-        self._settled[self._settled_count : end] = distances
-        self._settled_count = end
 
 
 def criss_crossed(some: Floats, others: Floats) -> tuple[Floats, NDArray[np.bool_]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -82,6 +82,21 @@ def count_drawn(trials: int) -> int:
     return max(min(trials, BATCH), trials // 2)
 
 
+@dataclass(slots=True)
+class _Promotion:
+    """From the rung below to the current one.
+
+    Attributes:
+        below: who may be promoted, the best first.
+        half: how many are, if the rung below cannot be trusted.
+        decided: whether it is clear how many are.
+    """
+
+    below: Sequence[int] = ()
+    half: int = 0
+    decided: bool = True
+
+
 class Batch:
     """One competition.
 
@@ -92,22 +107,18 @@ class Batch:
     """
 
     def __init__(self, ladder: Ladder, *, size: int, number: int) -> None:
-        self._levels = ladder.levels
-        self._top = ladder.top
-        self._eta = ladder.eta
+        self._ladder = ladder
         self._size = size
         self._number = number
         self._trials: dict[int, Candidate] = {}
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
         self._away: set[int] = set()  # sent, and not back yet
         self._dead: set[int] = set()  # failed, or ended before the level of their job
-        self._below: list[int] = []  # who may be promoted from there, the best first
-        self._half = 0  # how many of them are promoted if the rung below cannot be trusted
+        self._promotion = _Promotion()
         self._competing: list[int] = []  # in the current rung
-        self._decided = True  # whether it is clear how many of the rung below are promoted
         self._closed = False  # no further trial is drawn
         self.rung = 0
-        self.counts = [0] * len(self._levels)  # how many competed in each rung
+        self.counts = [0] * len(ladder.levels)  # how many competed in each rung
         self.widened: list[int] = []  # the levels whose rung was no guide
 
     @property
@@ -123,13 +134,13 @@ class Batch:
     def next_move(self, *, may_draw: bool) -> Move | None:
         if not self._closed:
             if may_draw and len(self._trials) < self._size:
-                return Draw(self._levels[0], self._number)
+                return Draw(self._ladder.levels[0], self._number)
             self._close()
         if not self._queue:
             return None
         trial = self._queue.popleft()
         self._away.add(trial)
-        return Promote(trial, self._levels[self.rung])
+        return Promote(trial, self._ladder.levels[self.rung])
 
     def started(self, trial: Candidate) -> None:
         self._trials[trial.id] = trial
@@ -146,8 +157,8 @@ class Batch:
 
     def raise_to(self, ladder: Ladder) -> None:
         """Go on up a longer ladder."""
-        self.counts += [0] * (ladder.top - self._top)
-        self._levels, self._top = ladder.levels, ladder.top
+        self.counts += [0] * (ladder.top - self._ladder.top)
+        self._ladder = ladder
         self._advance()
 
     def _close(self) -> None:
@@ -159,41 +170,42 @@ class Batch:
     def _advance(self) -> None:
         """When all that were sent are back: more of the rung below, or the best to the next."""
         while self._closed and not self._away and not self._queue:
-            if not self._decided:
+            if not self._promotion.decided:
                 self._decide()
-            elif self.rung == self._top or not self._rise():
+            elif self.rung == self._ladder.top or not self._rise():
                 return
 
     def _rise(self) -> bool:
         """Promote the best of the current rung; False if there is none to promote."""
-        level = self._levels[self.rung]
+        level = self._ladder.levels[self.rung]
         keys = sorted((self._find_loss(one, level), one) for one in self._competing)
-        self._below = [one for loss, one in keys if loss < math.inf]
-        if not self._below:
+        below = [one for loss, one in keys if loss < math.inf]
+        if not below:
             return False
-        self._half = -(-len(keys) // WIDE_CUT)  # rounded up
-        few = min(-(-len(keys) // self._eta), len(self._below))
+        half = -(-len(keys) // WIDE_CUT)  # rounded up
+        few = min(-(-len(keys) // self._ladder.eta), len(below))
+        at_once = few < EVIDENCE  # half: those few would be no evidence
+        self._promotion = _Promotion(below, half, decided=at_once)
         self._competing = []
-        self._decided = few < EVIDENCE  # half at once: those few would be no evidence
         self.rung += 1
-        self._promote(self._half if self._decided else few)
+        self._promote(half if at_once else few)
         return True
 
     def _decide(self) -> None:
         """Those promoted are back: is the rung below to be trusted?"""
-        self._decided = True
-        low, high = self._levels[self.rung - 1], self._levels[self.rung]
+        self._promotion.decided = True
+        low, high = self._ladder.levels[self.rung - 1 : self.rung + 1]
         trials = [self._trials[one] for one in self._competing]
         if not keeps_order([(find_loss(one, low), find_loss(one, high)) for one in trials]):
             self.widened.append(low)
-            self._promote(self._half)
+            self._promote(self._promotion.half)
 
     def _promote(self, number: int) -> None:
         """Up to this number of the rung below belong to the current rung."""
-        more = self._below[len(self._competing) : number]
+        more = self._promotion.below[len(self._competing) : number]
         self._competing += more
         self.counts[self.rung] = len(self._competing)
-        level = self._levels[self.rung]
+        level = self._ladder.levels[self.rung]
         # A report may be beyond the level already.
         alive = (self._trials[one] for one in more if one not in self._dead)
         self._queue.extend(one.id for one in alive if one.resource < level)

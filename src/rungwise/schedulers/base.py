@@ -104,14 +104,17 @@ class ToTheMaximum(Scheduler):
     """
 
     ladder: Ladder
-    levels: Sequence[int]
     ceilings: Trace
 
     def __init__(self, ladder: Ladder) -> None:
-        self.ladder, self.levels = ladder, ladder.levels
+        self.ladder = ladder
         self.ceilings = ((0, ladder.max_resource),)
+
+    @property
+    def levels(self) -> Sequence[int]:
+        return self.ladder.levels
 
     def raise_ladder(self, ladder: Ladder, reports: int) -> None:
         """Use a longer ladder from now on."""
-        self.ladder, self.levels = ladder, ladder.levels
+        self.ladder = ladder
         self.ceilings = (*self.ceilings, (reports, ladder.max_resource))

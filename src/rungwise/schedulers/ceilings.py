@@ -85,6 +85,25 @@ class Fixed:
         return f"the ceiling is fixed at {self.levels[-1][1]}"
 
 
+class _Comparison:
+    """What is known of rungs K and K−1.
+
+    Attributes:
+        trials: those that have arrived in rung K, by id.
+        standing: how they rank in both; without those that reported only once for both.
+        verdict: what the criterion last said of it; None while it was not asked.
+        changed: whether it may say something else by now.
+    """
+
+    __slots__ = ("changed", "standing", "trials", "verdict")
+
+    def __init__(self) -> None:
+        self.trials: dict[int, Candidate] = {}
+        self.standing = Standing()
+        self.verdict: Verdict | None = None
+        self.changed = False
+
+
 class Progressive:
     """The ceiling of PASHA: it rises while the two top rungs rank their trials differently.
 
@@ -116,9 +135,8 @@ class Progressive:
         self._ranking = ranking
         self._each_report = check == "report"
         self._reports = 0
-        self._trials: dict[int, Candidate] = {}
         self._reason = ""  # of the last raise
-        self._verdict: Verdict | None = None
+        self._now = _Comparison()
         percentile = ranking.noise_percentile()
         self._crossings = None if percentile is None else Crossings(percentile)
         self._noise: NoiseEstimate = GivenNoise() if self._crossings is None else self._crossings
@@ -129,11 +147,11 @@ class Progressive:
         if self.rung == self._top:
             return
         if self._crossings is not None and self._crossings.touch(trial):
-            self._changed = True
-        if arrived and self._has_entered(trial) and trial.id not in self._trials:
+            self._now.changed = True
+        if arrived and self._has_entered(trial) and trial.id not in self._now.trials:
             self._arrive(trial)
             self._check()
-        elif self._each_report and self._changed:
+        elif self._each_report and self._now.changed:
             self._check()
 
     def extend(self, ladder: Ladder, known: Sequence[Candidate], reports: int) -> None:
@@ -150,7 +168,7 @@ class Progressive:
             self.rung = 1
             self.levels.append((reports, ladder.levels[1]))
         level = ladder.levels[self.rung]
-        self._trials = {trial.id: trial for trial in known if trial.resource >= level}
+        self._now.trials = {trial.id: trial for trial in known if trial.resource >= level}
         if self.rung < self._top:
             self._compare(known)
             self._check()
@@ -160,18 +178,19 @@ class Progressive:
         if len(self.levels) == 1 and self.rung == self._top:
             return f"the ceiling is the maximum, {level}, from the start"
         below = self._ladder.levels[self.rung - 1]
-        if self.rung == self._top or (self._verdict is None and len(self.levels) > 1):
+        verdict = self._now.verdict
+        if self.rung == self._top or (verdict is None and len(self.levels) > 1):
             reached = f"the maximum, {level}," if self.rung == self._top else str(level)
             return (
                 f"the ceiling rose to {reached} because the ranking at {below} was not found to be "
                 f"stable: {self._reason}"
             )
-        if self._verdict is None:
+        if verdict is None:
             return f"the ceiling is still at {level}, where no trials have been compared yet"
-        n = self._standing.size
+        n = self._now.standing.size
         if n == 1:
             return f"the ceiling is at {level} because only 1 trial reached it, too few to compare"
-        reason = self._ranking.explain(self._verdict)
+        reason = self._ranking.explain(verdict)
         return (
             f"the ceiling is at {level} because its {n} trials are ranked as at {below}: {reason}"
         )
@@ -181,23 +200,24 @@ class Progressive:
 
     def _arrive(self, trial: Candidate) -> None:
         """Take a trial in rung K into account."""
-        self._trials[trial.id] = trial
-        self._changed = True
+        self._now.trials[trial.id] = trial
+        self._now.changed = True
         upper, lower = self._rungs[self.rung], self._rungs[self.rung - 1]
         reports = trial.resources
         if bisect_left(reports, lower.level) != bisect_left(reports, upper.level):
-            self._standing.add(trial.id, upper.losses[trial.id], lower.losses[trial.id])
+            self._now.standing.add(trial.id, upper.losses[trial.id], lower.losses[trial.id])
 
     def _check(self) -> None:
         """Apply the criterion; raise the ceiling by one rung if the ranking is not stable."""
-        self._changed = False
-        if self._standing.size:
-            verdict = self._verdict = self._ranking.judge(self._standing, self._noise)
+        now = self._now
+        now.changed = False
+        if now.standing.size:
+            verdict = now.verdict = self._ranking.judge(now.standing, self._noise)
             self._note(verdict)
             if verdict.stable:
                 return
             self._reason = self._ranking.explain(verdict)
-        elif self._trials:
+        elif now.trials:
             self._reason = "no trial reported between it and the rung below"
         else:
             return
@@ -219,10 +239,7 @@ class Progressive:
 
     def _compare(self, known: Sequence[Candidate] = ()) -> None:
         """Compare rungs K and K−1 from now on; trials may have passed level K−1 already."""
-        arrived, self._trials = self._trials, {}
-        self._standing = Standing()
-        self._verdict = None
-        self._changed = False
+        arrived, self._now = self._now.trials, _Comparison()
         if self.rung == 0:
             return
         # With sparse reports a trial may have passed the new top rung before it counted.

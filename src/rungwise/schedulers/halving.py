@@ -40,14 +40,13 @@ class Halving(ToTheMaximum):
         first: Cut | None = None,
     ) -> None:
         super().__init__(ladder)
-        self._cut = FloorCut(ladder.eta)
-        self._first = self._cut if first is None else first
-        self.rungs = [Rung(level, self._cut) for level in ladder.levels]
+        cut = FloorCut(ladder.eta)
+        self._cuts = (cut if first is None else first, cut)  # of the first rung, of all others
+        self.rungs = [Rung(level, cut) for level in ladder.levels]
         self._size = size
         self._bracket = bracket
         self._grows = grows
         self._rung = 0
-        self._sent = 0  # trials sent to the current rung
         self._trials: dict[int, Candidate] = {}
         self._queue: deque[int] = deque()  # trials to be sent to the current rung
         self._closed = False  # no further trial will be sent to the current rung
@@ -61,11 +60,11 @@ class Halving(ToTheMaximum):
     @property
     def is_full(self) -> bool:
         """Whether as many configurations were drawn as were to start."""
-        return self._sent >= self._size
+        return len(self._trials) >= self._size
 
     def next_move(self, *, may_draw: bool) -> Move | None:
         if self._rung == 0 and not self._closed:
-            if may_draw and self._sent < self._size:
+            if may_draw and not self.is_full:
                 return Draw(self.ladder.levels[0], self._bracket)
             self._close()
         if not self._queue:
@@ -79,8 +78,7 @@ class Halving(ToTheMaximum):
     def started(self, trial: Candidate) -> None:
         self._trials[trial.id] = trial
         self._away[trial.id] = 0
-        self._sent += 1
-        if self._sent == self._size:
+        if len(self._trials) == self._size:
             self._closed = True
 
     def reported(self, trial: Candidate, resource: float, loss: float) -> Continue | Pause | Stop:
@@ -132,14 +130,14 @@ class Halving(ToTheMaximum):
         """
         old, done = self.ladder, []
         if ladder != self.ladder:
-            self.rungs += [Rung(level, self._cut) for level in ladder.levels[old.top + 1 :]]
+            self.rungs += [Rung(level, self._cuts[1]) for level in ladder.levels[old.top + 1 :]]
             self.raise_ladder(ladder, reports)
             there = [self._trials[number] for number in self.rungs[old.top].losses]
             done = [trial.id for trial in there if waits_at(trial, old.max_resource)]
         self._size = size
         self._queue.clear()  # those that were to be promoted are found again
         self._rung = 0
-        self._closed = self._sent >= size
+        self._closed = self.is_full
         self._advance()
         return done
 
@@ -151,7 +149,7 @@ class Halving(ToTheMaximum):
         """When all trials sent to the rung are back, its best go to the next one."""
         while self._closed and not self._away and not self._queue and self._rung < self.ladder.top:
             rung, above = self.rungs[self._rung], self.rungs[self._rung + 1]
-            cut = self._cut if self._rung else self._first
+            cut = self._cuts[min(self._rung, 1)]
             places = max(0, cut.size(len(rung)) - len(above))
             others = (trial for trial in rung.ranked() if trial not in above)
             best = [trial for trial in islice(others, places) if rung.losses[trial] < math.inf]
