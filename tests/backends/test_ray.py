@@ -445,7 +445,7 @@ def test_a_study_says_where_it_trains_and_may_go_on_elsewhere(tmp_path):
     assert all(re.fullmatch(r".+, process \d+", where) for where in wheres)
     result = rw.resume(study, train, backend="threads:1", show="quiet")
     assert result.ended
-    assert rw.load(study).retrain(train, backend=on_slots(2)).resource == 9
+    assert rw.load(study).retrain(train, backend=on_slots(2), fresh=True).resource == 9
 
 
 SCRIPT = """

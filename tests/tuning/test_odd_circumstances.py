@@ -63,7 +63,7 @@ def test_a_folder_that_changes_meanwhile_does_not_matter(tmp_path, monkeypatch):
         on_report=lambda _: os.chdir(elsewhere),
         **COMMON,
     )
-    result.retrain(careful)
+    result.retrain(careful, fresh=True)
     assert list(elsewhere.iterdir()) == []
     assert result.failures == ()
 
