@@ -123,5 +123,5 @@ def test_they_are_trusted_by_the_key_that_signed_them(old, name, tmp_path, monke
 def test_the_earlier_study_of_one_is_known(old):
     path = old("transferred")
     with StudyFile(path, mode="read") as file:
-        (earlier,) = file.about.options["transfer"]["files"]
+        (earlier,) = file.about.transfer.files
     assert Path(earlier).name == "ended.db"

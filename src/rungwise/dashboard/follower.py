@@ -28,8 +28,9 @@ from rungwise.dashboard.jobs import JobTimeline
 from rungwise.errors import RungwiseError
 from rungwise.locking import FileLock, identify_file
 from rungwise.storage.base import Entry
+from rungwise.storage.record import StudyRecord
 from rungwise.storage.snapshots import read_snapshot
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.study_file import StudyFile
 from rungwise.storage.tail import Position, is_still_there, read_parts, read_tail
 
 
@@ -60,7 +61,7 @@ class Fold:
     """
 
     engine: Engine
-    about: About
+    about: StudyRecord
     clock: float = 0.0
     jobs: JobTimeline = field(default_factory=JobTimeline)
     trials: list[int] = field(default_factory=list)

@@ -17,8 +17,6 @@ from rungwise.display.base import Snapshot
 from rungwise.display.estimate import Estimator
 from rungwise.errors import RungwiseError
 from rungwise.storage.study_file import shown
-from rungwise.tuning.labels import read_labels
-from rungwise.tuning.loading import WORKERS_KEY
 from rungwise.views import StudyView
 
 POINTS = 400
@@ -45,7 +43,7 @@ def write_headline(follower: Follower, fold: Fold) -> dict[str, Any]:
     """What the study is and how it stands."""
     engine, about = fold.engine, fold.about
     view = StudyView(engine, about.metric)
-    tags, note = read_labels(about.options)
+    tags, note = about.labels
     limits, maximum = view.limits, view.recipe.max_resource
     return {
         "name": follower.path.name,
@@ -79,7 +77,7 @@ def write_headline(follower: Follower, fold: Fold) -> dict[str, Any]:
         "ceiling": view.ceiling,
         "failures": len(fold.failures),
         "open": len(engine.open_jobs) if follower.running else 0,
-        "workers": about.options.get(WORKERS_KEY, 1),
+        "workers": about.workers,
         "extensions": [str(each) for each in view.extensions],
         "retrained": [
             {"trial": one.trial, "resource": one.resource, "value": short(one.value)}
@@ -132,7 +130,7 @@ def write_saving(fold: Fold) -> dict[str, Any] | None:
     engine, about = fold.engine, fold.about
     if about.open_ended or engine.best is None:
         return None
-    workers = about.options.get(WORKERS_KEY, 1)
+    workers = about.workers
     try:
         found = counterfactual.saving(engine, "asha", workers=max(1, int(workers)))
     except (RungwiseError, ValueError, TypeError):
@@ -238,7 +236,7 @@ class TimeLeft:
             reached = engine.trials[found.trial].resource
             since = fold.clock - engine.timeline.starts[job]
             workers.append(WorkerView(number, "", found.trial, reached, found.until, since))
-        idle = int(about.options.get(WORKERS_KEY, 1)) - len(workers)
+        idle = about.workers - len(workers)
         workers += [WorkerView(len(workers) + more) for more in range(idle)]
         view = StudyView(engine, about.metric)
         snapshot = Snapshot(view, fold.clock, workers, open_ended=about.open_ended)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rungwise.core.reading import ReadableStudy
 from rungwise.errors import InvalidArgumentError
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.folding import fold
 from rungwise.views import StudyView
 
@@ -56,6 +57,6 @@ def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> S
         return view_study(engine, file.about)
 
 
-def view_study(study: ReadableStudy, about: About) -> StudyView:
+def view_study(study: ReadableStudy, about: StudyRecord) -> StudyView:
     """A study of a file, with what the file says of how it is read."""
-    return StudyView(study, about.metric, about.options.get("winner"))
+    return StudyView(study, about.metric, about.winner)
