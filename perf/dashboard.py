@@ -30,7 +30,8 @@ from playwright.sync_api import Page, sync_playwright
 import rungwise as rw
 from rungwise.core.events import Reported
 from rungwise.storage.base import Entry
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile
 
 SERVE = "from rungwise.cli import main; main()"
 WATCH = """() => {
@@ -116,7 +117,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="dashboard-") as folder:
         path = Path(folder, "study.db")
         with StudyFile(path) as file:
-            file.begin_with(log.study, About(metric="loss"))
+            file.begin_with(log.study, StudyRecord(metric="loss"))
             entries = iter(log.read_from(0))
             known = write_batches(file, entries, asked.trials * asked.resources - last, 5000)
             command = [sys.executable, "-c", SERVE, "dashboard", str(path), "--until-closed"]

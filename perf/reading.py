@@ -31,7 +31,8 @@ import rungwise as rw
 from rungwise.core.engine import Engine
 from rungwise.core.study import Study
 from rungwise.storage.base import Entry
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.folding import fold
 from rungwise.tuning.snapshot_keeper import EVERY, SnapshotKeeper
 from rungwise.tuning.summaries import keep_summary
@@ -74,7 +75,7 @@ class FileLog:
 
     def begin(self, study: Study) -> None:
         """Store the specification of the study."""
-        self._file.begin_with(study, About(metric="loss"))
+        self._file.begin_with(study, StudyRecord(metric="loss"))
         self.engine = Engine(study)
         self.keeper = SnapshotKeeper(self._file.main, self.engine)
 

@@ -148,14 +148,14 @@ def test_the_backend_and_its_options_come_from_flags(finished, folder):
     backend = ("--backend", "local:workers=1", "--preload", "json", "--preload", "csv")
     rungwise(folder, *TUNE, *more, *backend, "--grace", 2)
     with StudyFile(folder / "train.db", mode="read") as file:
-        kept = file.about.options
+        kept, workers = file.about.run, file.about.workers
     assert kept["backend"] == {
         "type": "Local",
         "workers": 1,
         "gpus_per_worker": None,
         "preload": ["json", "csv"],
     }
-    assert (kept["grace"], kept["crew"]) == (2.0, 1)
+    assert (kept["grace"], workers) == (2.0, 1)
     options = ("--workers", 2, "--grace", 1, "--show", "json")
     said = rungwise(folder, "resume", "train.db", *options).stdout.splitlines()
     assert json.loads(said[-1])["kind"] == "result"
@@ -169,7 +169,7 @@ def test_a_study_file_gives_options_and_flags_replace_them(folder):
 
     assert json.loads(done.stdout.splitlines()[-1])["kind"] == "result"
     with StudyFile(folder / "study.db", mode="read") as file:
-        assert file.about.options["backend"]["workers"] == 1
+        assert file.about.run["backend"]["workers"] == 1
         assert file.log.study.scheduler == rw.ASHA(eta=2, max_resource=3)
 
 

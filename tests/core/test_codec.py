@@ -15,8 +15,6 @@ from rungwise.core.codec import (
     decision_to_json,
     event_from_json,
     event_to_json,
-    number_from_json,
-    number_to_json,
 )
 from rungwise.core.decisions import Continue, Done, Job, Noted, Pause, StartJob, Stop, Wait
 from rungwise.core.events import (
@@ -27,6 +25,7 @@ from rungwise.core.events import (
     Reported,
     StudyExtended,
 )
+from rungwise.core.fields import number_from_json, number_to_json
 from rungwise.core.limits import Limits
 from rungwise.errors import SchemaError
 from rungwise.storage import MemoryLog
@@ -269,7 +268,7 @@ def test_reading_starts_where_it_is_told_to():
 
 def test_what_stands_beside_a_job_or_an_entry_is_refused():
     job = {"kind": "Job", "id": 0, "trial": 0, "config": {}, "start": 0, "until": 1}
-    with pytest.raises(SchemaError, match="exactly a job"):
+    with pytest.raises(SchemaError, match=r"unknown \['x'\]"):
         decision_from_json({"kind": "Run", "x": 1, "job": job})
     header = next(MemoryLog().to_lines())
     entry = {"event": {"kind": "JobRequested", "at": 0.0}, "decision": {"kind": "Wait"}, "x": 1}

@@ -17,7 +17,8 @@ from extras import needs
 
 import rungwise as rw
 from rungwise.dashboard.report import write_report
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile
 
 needs("playwright")
 needs("axe-playwright-python")
@@ -376,7 +377,7 @@ def write_large(path, trials):
     log = rw.MemoryLog()
     rw.simulate(rw.power_laws(trials, 9), rw.PASHA(), trials=trials, workers=4, log=log)
     with StudyFile(path) as file:
-        file.begin_with(log.study, About(metric="loss"))
+        file.begin_with(log.study, StudyRecord(metric="loss"))
         entries = iter(log.read_from(0))
         while batch := list(itertools.islice(entries, 5000)):
             file.extend(batch)

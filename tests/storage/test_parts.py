@@ -24,11 +24,12 @@ from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, InvalidArgumentError
 from rungwise.schedulers.baselines import FixedResource
 from rungwise.storage import SqliteLog, sqlite
+from rungwise.storage.record import StudyRecord
 from rungwise.storage.schema import MIGRATIONS
-from rungwise.storage.study_file import About, StudyFile, StudyPart
+from rungwise.storage.study_file import StudyFile, StudyPart
 
 STUDY = Study(rw.PASHA(max_resource=9), Limits(trials=2), initial=[{"x": 1}, {"x": 2}])
-ABOUT = About(metric="acc")
+ABOUT = StudyRecord(metric="acc")
 OLD = Path(__file__).parents[1] / "data" / "studies_0_1_0"
 
 
@@ -365,10 +366,11 @@ CRASH = """
     from rungwise.core.limits import Limits
     from rungwise.core.study import Study
     from rungwise.schedulers.baselines import FixedResource
-    from rungwise.storage.study_file import About, StudyFile
+    from rungwise.storage.record import StudyRecord
+    from rungwise.storage.study_file import StudyFile
     file = StudyFile(sys.argv[1])
     study = Study(rw.PASHA(max_resource=9), Limits(trials=1), initial=[{"x": 1}])
-    file.begin_with(study, About("acc"))
+    file.begin_with(study, StudyRecord("acc"))
     file.extend([(JobRequested(), WAIT)])
     file.begin_retraining(Study(FixedResource(27), Limits(trials=1), initial=[{"x": 1}]), 4)
     print("begun", flush=True)

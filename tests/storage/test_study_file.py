@@ -18,16 +18,18 @@ from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, InvalidArgumentError, LogUnavailableError, SchemaError
 from rungwise.storage import SqliteLog, opening
+from rungwise.storage.record import StudyRecord
 from rungwise.storage.schema import chain_checksum
 from rungwise.storage.sqlite import AT_ONCE
-from rungwise.storage.study_file import About, StudyFile, study_folder
+from rungwise.storage.study_file import StudyFile, study_folder
 
 STUDY = Study(rw.PASHA(max_resource=9), Limits(trials=2), initial=[{"x": 1}, {"x": 2}])
-ABOUT = About(
+ABOUT = StudyRecord(
     metric="acc",
     open_ended=True,
     train={"function": "module:train"},
-    options={"workers": 2, "keep": "all"},
+    run={"keep": "all"},
+    workers=2,
     created="2026-11-16T12:00:00+00:00",
     version="0.1",
 )
@@ -326,7 +328,7 @@ def test_what_version_0_1_0_noted_is_read(path):
         file.note_failure(FAILURE)
         file.extend([ENTRY])
     with StudyFile(path, mode="read") as file:
-        assert file.about == About(**about, version="0.1.0")
+        assert file.about == StudyRecord("acc", open_ended=True, run={"keep": 3}, version="0.1.0")
         assert file.extras() == {(0, 1.0): {"a": 0.25}, (0, 2.5): {"a": 0.5, "gap": math.inf}}
         assert file.retrains() == [retrained, {**retrained, "trial": 1}]
         assert (file.failures(), file.retrainings()) == ([FAILURE], [])

@@ -125,7 +125,7 @@ def test_an_interrupted_study_goes_on_from_there(study, memory):
         tune(**given, on_report=interrupt)
     result = tune(**given)
     assert (result.failures, result.trials) == ((), 9)
-    assert dict(result._about.options)["checkpoints"] == memory
+    assert dict(result._about.run)["checkpoints"] == memory
 
 
 # -- faults ----------------------------------------------------------------------------------------

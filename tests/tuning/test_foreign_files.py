@@ -108,7 +108,7 @@ def test_what_was_changed_in_a_signed_file_is_not_run(study, change):
             changed = {"train": {"command": ["sh", "-c", "echo gone"]}}
         else:
             backend = {"type": "Local", "preload": ["antigravity"]}
-            changed = {"options": {**about.options, "backend": backend}}
+            changed = {"run": {**about.run, "backend": backend}}
         file.change_about(about.__class__(**{**_fields(about), **changed}))
     with pytest.raises(InvalidArgumentError, match="not made by you") as refused:
         rw.resume(study, *(() if change == "train" else (train,)), show="quiet")

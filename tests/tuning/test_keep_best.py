@@ -117,11 +117,11 @@ def test_the_key_and_the_flag(tmp_path):
     done = run_here(command)
     assert done.returncode == 0, done.stderr
     with StudyFile(study, mode="read") as file:
-        assert file.about.options["keep_best"] is True
+        assert file.about.run["keep_best"] is True
     command = ["resume", str(study), "--train", f"{__file__}:train", "--no-keep-best"]
     done = run_here([*command, "--trials", "3", "--show", "quiet"])
     assert done.returncode == 0, done.stderr
     with StudyFile(study, mode="read") as file:
-        assert file.about.options["keep_best"] is False
+        assert file.about.run["keep_best"] is False
     with pytest.raises(rw.InvalidArgumentError, match="keep_best is 'yes', but it must be True"):
         tune(tmp_path / "t.db", keep_best="yes")

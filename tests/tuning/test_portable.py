@@ -12,7 +12,7 @@ from command_line import run_process
 import rungwise as rw
 from rungwise.core.replay import ULPS, differ_by_rounding
 from rungwise.specification import load_function
-from rungwise.storage.study_file import About
+from rungwise.storage.record import StudyRecord
 from rungwise.tuning import function_reference
 
 SPACE = {"x": rw.Float(1e-5, 1, log=True), "units": rw.Int(1, 99, log=True)}
@@ -88,11 +88,11 @@ def test_a_script_is_found_again_too(tmp_path):
     study = tmp_path / "old" / "s.db"
     command = rw.Script([sys.executable, str(script)])
     noted = function_reference.note(command, study)
-    assert noted["beside"] == {"1": "train.py"}
-    about = About(
+    assert noted.beside == {"1": "train.py"}
+    about = StudyRecord(
         "loss",
         train=function_reference.reference(command),
-        options={function_reference.NOTED: noted},
+        function=noted,
     )
     (tmp_path / "old").rename(tmp_path / "new")
     found = function_reference.find(about, tmp_path / "new" / "s.db")

@@ -272,7 +272,7 @@ def test_labels_that_are_no_text_are_none(tmp_path, labels):
     path = tmp_path / "s.db"
     tune(path)
     with StudyFile(path) as file:
-        file.change_about(replace(file.about, options={**file.about.options, "labels": labels}))
+        file.change_about(replace(file.about, run={**file.about.run, "labels": labels}))
     for command in (["list", str(tmp_path)], ["show", str(path)]):
         assert run_here(command).returncode == 0
     assert requests.label(path, tags="a").text == "tags: a"

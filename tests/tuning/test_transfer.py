@@ -16,7 +16,8 @@ from rungwise.errors import InvalidArgumentError
 from rungwise.searchers import RandomSearcher, Searcher
 from rungwise.space.parameters import Parameter
 from rungwise.space.rules import Compare
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile
 
 SPACE = {"x": rw.Float(0, 1)}
 
@@ -34,7 +35,7 @@ def earlier(path, found, *, space=SPACE, goal="min", failed=()):
     )
     engine = Engine(study)
     with StudyFile(path) as file:
-        file.begin_with(study, About("loss"))
+        file.begin_with(study, StudyRecord("loss"))
 
         def tell(event):
             decision = engine.handle(event)

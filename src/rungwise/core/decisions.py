@@ -11,9 +11,10 @@ every other event    :class:`Noted`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, get_args
+
+from rungwise.core.fields import Config, Form, Number, Table, Text, Whole, find_table, read_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +31,30 @@ class Job:
             if trials keep running until they are stopped.
     """
 
-    id: int
-    trial: int
-    config: Mapping[str, Any]
-    start: float
-    until: float
+    id: Whole
+    trial: Whole
+    config: Config
+    start: Number
+    until: Number
+
+
+_JOB = Table(Job)
+
+
+def _job_from_json(data: Any, place: str) -> Any:
+    return find_table({"Job": _JOB}, read_object(data, place), place).from_json(data)
+
+
+IssuedJob = Annotated[
+    Job, Form("a job", lambda value: type(value) is Job, _job_from_json, _JOB.to_json)
+]
 
 
 @dataclass(frozen=True, slots=True)
 class StartJob:
     """Start this job on the worker that requested one."""
 
-    job: Job
+    job: IssuedJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +66,7 @@ class Wait:
 class Done:
     """The study is over, and why."""
 
-    why: str
+    why: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +96,10 @@ CONTINUE = Continue()
 PAUSE = Pause()
 STOP = Stop()
 NOTED = Noted()
+
+TABLES: dict[type, Table] = {
+    # "Run" is the name that logs have for it, since before the class was renamed.
+    kind: Table(kind, "Run" if kind is StartJob else "")
+    for kind in get_args(Decision)
+}
+"""The fields of every kind of decision."""

@@ -3,32 +3,126 @@
 ``at`` is the time of the event in seconds since the study began, on the driver's clock (real or
 virtual); the core never reads a clock. Fields hold plain Python numbers and text, so that the log
 holds them exactly and a replay takes the same decisions.
+
+The classes are the format of the log, see ``fields.py``: a new field is one line here, with a
+default, behind the others of its class.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, get_args
 
+from rungwise.core.fields import (
+    WRITTEN,
+    Form,
+    Number,
+    Table,
+    Text,
+    Whole,
+    is_number,
+    make_checked,
+    make_number,
+    number_from_json,
+    number_to_json,
+    read_object,
+)
 from rungwise.core.limits import Limits
-
-_NUMBERS = frozenset({int, float})
+from rungwise.errors import InvalidArgumentError, SchemaError
 
 FURTHEST = 2**53
 """The largest resource: beyond it a float cannot represent every whole number."""
 
+_NUMBERS = frozenset({int, float})
 
-Metrics = tuple[tuple[str, float], ...]
+
+def _are_metrics(value: Any) -> bool:
+    return isinstance(value, tuple) and all(
+        type(name) is str and is_number(number) for name, number in value
+    )
+
+
+def _metrics_from_json(data: Any, place: str) -> Metrics:
+    return tuple(
+        (name, number_from_json(value, f"{place}.{name}"))
+        for name, value in read_object(data, place).items()
+    )
+
+
+def _limits_from_json(data: Any, place: str) -> Limits:
+    try:
+        return Limits(**data)
+    except (TypeError, InvalidArgumentError) as error:
+        raise SchemaError(f"{place} cannot be read: {error}") from error
+
+
+def _are_configs(value: Any) -> bool:
+    return type(value) is tuple and bool(value) and all(isinstance(one, Mapping) for one in value)
+
+
+def _configs_from_json(data: Any, place: str) -> tuple[dict[str, Any], ...]:
+    if not isinstance(data, list):
+        raise SchemaError(f"{place} is {data!r}, but a list was expected.")
+    return tuple(read_object(config, place) for config in data)
+
+
+_AMOUNT = "a finite, non-negative number"
+_FINITE = math.nextafter(math.inf, 0.0)
+_ABOVE_ZERO = math.nextafter(0.0, 1.0)
+
+Time = Annotated[float, make_number(_AMOUNT, 0.0, _FINITE, "time"), WRITTEN]
+Cost = Annotated[float, make_number(_AMOUNT, 0.0, _FINITE), WRITTEN]
+Again = Annotated[float, make_number(_AMOUNT, 0.0, _FINITE, "amount that was trained again")]
+Resource = Annotated[
+    float, make_number(f"a plain number above 0 and up to {FURTHEST}", _ABOVE_ZERO, FURTHEST)
+]
+Metrics = Annotated[
+    tuple[tuple[str, float], ...],
+    Form(
+        "plain numbers by name",
+        _are_metrics,
+        _metrics_from_json,
+        lambda value: {name: number_to_json(number) for name, number in value},
+        noun="other metrics",
+    ),
+]
 """The other metrics of a report, by name: stored with it; no decision depends on them."""
+
+Words = Annotated[Text, WRITTEN]
+Outcome = Annotated[
+    str,
+    make_checked("'stopped' or 'failed'", lambda value: value in ("stopped", "failed")),
+    WRITTEN,
+]
+StudyLimits = Annotated[
+    Limits, Form("a Limits", lambda value: type(value) is Limits, _limits_from_json, asdict)
+]
+MaxResource = Annotated[
+    int | None,
+    make_checked(
+        f"a whole number from 1 to {FURTHEST}, or None",
+        lambda value: value is None or (type(value) is int and 0 < value <= FURTHEST),
+    ),
+    WRITTEN,
+]
+Configs = Annotated[
+    tuple[Mapping[str, Any], ...],
+    Form(
+        "a tuple of configurations",
+        _are_configs,
+        _configs_from_json,
+        lambda value: [dict(config) for config in value],
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequested:
     """A worker is free."""
 
-    at: float = 0.0
+    at: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +133,38 @@ class Reported:
     had been reported already: no decision but that of a budget depends on it.
     """
 
-    job: int
-    resource: float
-    value: float
-    at: float = 0.0
-    cost: float = 0.0
+    job: Whole
+    resource: Resource
+    value: Number
+    at: Time = 0.0
+    cost: Cost = 0.0
     metrics: Metrics = ()
-    again: float = 0.0
+    again: Again = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class JobEnded:
     """A job ended without an error and left its worker."""
 
-    job: int
-    at: float = 0.0
+    job: Whole
+    at: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class JobFailed:
     """A job failed and will not be retried."""
 
-    job: int
-    reason: str = ""
-    at: float = 0.0
+    job: Whole
+    reason: Words = ""
+    at: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class JobLost:
     """A job was lost, through no fault of its trial (a crash, a lost worker): re-issue it."""
 
-    job: int
-    at: float = 0.0
+    job: Whole
+    at: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +177,9 @@ class StudyExtended:
         at: when.
     """
 
-    limits: Limits
-    max_resource: int | None = None
-    at: float = 0.0
+    limits: StudyLimits
+    max_resource: MaxResource = None
+    at: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +192,9 @@ class ConfigurationsAdded:
         at: when.
     """
 
-    configs: tuple[Mapping[str, Any], ...]
-    request: str = ""
-    at: float = 0.0
+    configs: Configs
+    request: Words = ""
+    at: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +209,11 @@ class TrialStopped:
         at: when.
     """
 
-    trial: int
-    outcome: str = "stopped"
-    reason: str = ""
-    request: str = ""
-    at: float = 0.0
+    trial: Whole
+    outcome: Outcome = "stopped"
+    reason: Words = ""
+    request: Words = ""
+    at: Time = 0.0
 
 
 Request = ConfigurationsAdded | TrialStopped
@@ -128,25 +222,17 @@ Request = ConfigurationsAdded | TrialStopped
 Event = JobRequested | Reported | JobEnded | JobFailed | JobLost | StudyExtended | Request
 
 
+TABLES: dict[type, Table] = {kind: Table(kind) for kind in get_args(Event)}
+"""The fields of every kind of event."""
+
+_get_optional, _DEFAULTS = TABLES[Reported].get_optional, TABLES[Reported].defaults
+
+
 def find_flaw(event: Event) -> str | None:
     """Which field of an event breaks a rule, and how; None if all are legal."""
     if type(event) is Reported and _is_plain(event):
         return None
-    at = event.at
-    if not (_is_number(at) and 0 <= at < math.inf):
-        return "its time must be a finite, non-negative number"
-    if isinstance(event, JobRequested):
-        return None
-    if isinstance(event, StudyExtended):
-        return _find_flaw_of_extension(event)
-    if isinstance(event, (ConfigurationsAdded, TrialStopped)):
-        return _find_flaw_of_request(event)
-    if type(event.job) is not int:
-        return "its job must be a whole number"
-    if isinstance(event, Reported):
-        return _find_flaw_of_report(event)
-    told = not isinstance(event, JobFailed) or isinstance(event.reason, str)
-    return None if told else "its reason must be text"
+    return TABLES[type(event)].find_flaw(event)
 
 
 def _is_plain(event: Reported) -> bool:
@@ -159,55 +245,6 @@ def _is_plain(event: Reported) -> bool:
         and 0 <= event.at < math.inf
         and type(event.job) is int
         and type(event.cost) is float
-        and type(event.again) is float
-        and event.cost == event.again == 0
-        and not event.metrics
+        and event.cost == 0
+        and _get_optional(event) == _DEFAULTS
     )
-
-
-def _find_flaw_of_report(event: Reported) -> str | None:
-    if not _is_number(event.value):
-        return "its value must be a plain number (NaN is one)"
-    if not (_is_number(event.resource) and 0 < event.resource <= FURTHEST):
-        return f"its resource must be a plain number above 0 and up to {FURTHEST}"
-    if not (_is_number(event.cost) and 0 <= event.cost < math.inf):
-        return "its cost must be a finite, non-negative number"
-    if event.again and not (_is_number(event.again) and 0 <= event.again < math.inf):
-        return "what was trained again must be a finite, non-negative number"
-    if event.metrics and not all(
-        type(name) is str and _is_number(value) for name, value in event.metrics
-    ):
-        return "its other metrics must be plain numbers by name"
-    return None
-
-
-def _find_flaw_of_extension(event: StudyExtended) -> str | None:
-    if type(event.limits) is not Limits:
-        return "its limits must be a Limits"
-    maximum = event.max_resource
-    if maximum is not None and not (type(maximum) is int and 0 < maximum <= FURTHEST):
-        return f"its max_resource must be a whole number from 1 to {FURTHEST}, or None"
-    return None
-
-
-def _find_flaw_of_request(event: Request) -> str | None:
-    if type(event.request) is not str:
-        return "its request must be text"
-    if isinstance(event, ConfigurationsAdded):
-        legal = type(event.configs) is tuple and all(
-            isinstance(config, Mapping) for config in event.configs
-        )
-        return None if legal and event.configs else "its configs must be a tuple of configurations"
-    if type(event.trial) is not int:
-        return "its trial must be a whole number"
-    if event.outcome not in ("stopped", "failed"):
-        return "its outcome must be 'stopped' or 'failed'"
-    return None if type(event.reason) is str else "its reason must be text"
-
-
-def _is_number(value: Any) -> bool:
-    kind = type(value)
-    if kind is float or kind is int:
-        return True
-    # NumPy's float64 is a float; its other kinds round differently, and bools are not numbers.
-    return isinstance(value, (int, float)) and kind is not bool

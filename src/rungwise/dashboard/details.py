@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from rungwise.dashboard.rows import thin
 from rungwise.dashboard.texts import write_config
 from rungwise.errors import RungwiseError
 from rungwise.formatting import strip_controls
+from rungwise.storage.other_metrics import read_other_metrics
 from rungwise.storage.study_file import StudyFile, study_folder
 from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.follower import Fold
@@ -126,10 +125,6 @@ def clean(text: str) -> str:
     return strip_controls(_ESCAPES.sub("", text).replace("\t", "    ").replace("\r\n", "\n"))
 
 
-_REPORT = '{"kind": "Reported", "job": '
-"""How a report begins in a log; the number of the job follows."""
-
-
 def _read_metrics(file: StudyFile, owners: Mapping[int, int]) -> dict[int, list[list[Any]]]:
     """Trial → [[resource, {name: value}], …] of the reports of some jobs that have other metrics.
 
@@ -137,21 +132,10 @@ def _read_metrics(file: StudyFile, owners: Mapping[int, int]) -> dict[int, list[
         file: the study file.
         owners: job → its trial.
     """
-    if not owners:
-        return {}
-    part = "part" if file.log.version > 2 else "0"  # jobs of a retraining have the same numbers
-    rows = file.log.select(
-        f"SELECT event FROM entries WHERE {part} = 0 "  # noqa: S608 - numbers
-        f"AND CAST(substr(event, {len(_REPORT) + 1}, 19) AS INTEGER) IN "
-        f"({', '.join(f'{job:d}' for job in owners)}) AND event LIKE '{_REPORT}%' "
-        """AND event LIKE '%"metrics": %' ORDER BY number"""
-    )
     found: dict[int, list[list[Any]]] = {}
-    with suppress(ValueError, KeyError, TypeError):  # a damaged entry is reported by its reader
-        for (text,) in rows:
-            event = json.loads(text)
-            point = [event["resource"], jsonable(event["metrics"])]
-            found.setdefault(owners[event["job"]], []).append(point)
+    for report in read_other_metrics(file.log, owners):
+        point = [report.resource, jsonable(dict(report.metrics))]
+        found.setdefault(owners[report.job], []).append(point)
     return {number: points[:: -(-len(points) // POINTS)] for number, points in found.items()}
 
 

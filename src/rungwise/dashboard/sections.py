@@ -12,7 +12,6 @@ from rungwise.dashboard.texts import list_parameters, short, write_config
 from rungwise.display.base import Snapshot
 from rungwise.display.estimate import Estimator
 from rungwise.tuning.follower import Fold
-from rungwise.tuning.labels import read_labels
 from rungwise.tuning.retrained import describe_values
 from rungwise.views import StudyView
 
@@ -33,7 +32,7 @@ def write_status(view: StudyView | None, *, running: bool) -> str:
 def write_headline(view: StudyView, fold: Fold, path: Path) -> dict[str, Any]:
     """What the study is and how it stands."""
     about, limits = fold.about, view.limits
-    tags, note = read_labels(about.options)
+    tags, note = about.labels
     running = view.state == "running"
     return {
         "name": path.name,

@@ -30,6 +30,9 @@ GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
 }
 """Metrics that are always maximised, or minimised."""
 
+LONGEST_UNIT = 20
+"""The most letters of a unit of resource."""
+
 REVERSING = ("neg", "negative", "minus", "inverse", "reduction", "drop")
 """Words that reverse the meaning of a metric: with one of them its name says nothing."""
 
@@ -74,6 +77,15 @@ def check_goal(name: str, value: Any) -> str:
     if spelled is not None:
         raise InvalidArgumentError(name, value, f"did you mean {spelled!r}? it must be min or max")
     return str(one_of(name, value, ("min", "max")))
+
+
+def check_unit(name: str, value: Any) -> str:
+    """A short word: it stands after numbers, in texts and figures."""
+    plain = isinstance(value, str) and value.replace("-", "").isalpha()
+    if not (plain and len(value) <= LONGEST_UNIT):
+        rule = f"it must be a word of at most {LONGEST_UNIT} letters, such as epochs"
+        raise InvalidArgumentError(name, value, rule)
+    return str(value)
 
 
 def check_scheduler(name: str, value: Any) -> Any:

@@ -43,6 +43,7 @@ from rungwise.options.checks import (
     check_quota,
     check_scheduler,
     check_searcher,
+    check_unit,
     guess_goal,
 )
 from rungwise.options.registry import FAMILIES
@@ -298,6 +299,12 @@ class RunOptions:
         '"best" for all others.',
         check=make_word_check("top", "best"),
         words=("top", "best"),
+    )
+    unit: str = option(
+        "resource",
+        text="what one unit of resource is called in texts and figures, such as epochs.",
+        check=check_unit,
+        metavar="WORD",
     )
     keep: int | Literal["all"] = option(
         3,

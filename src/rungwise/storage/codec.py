@@ -14,11 +14,9 @@ from rungwise.core.codec import (
     decision_to_json,
     event_from_json,
     event_to_json,
-    metrics_to_json,
-    number_to_json,
 )
 from rungwise.core.decisions import CONTINUE, NOTED, PAUSE, STOP, WAIT, Decision
-from rungwise.core.events import Event, Reported
+from rungwise.core.events import TABLES, Event
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import SchemaError
@@ -90,9 +88,12 @@ def _list_names(document: Any) -> Iterator[str]:
             yield from _list_names(part)
 
 
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+
+
 def to_text(document: Any) -> str:
     """A document as one line of JSON."""
-    text = json.dumps(document, allow_nan=False, ensure_ascii=False)
+    text = _encode(document)
     if not text.isascii():
         try:
             text.encode()
@@ -110,59 +111,30 @@ def entry_to_texts(entry: Entry) -> tuple[str, str]:
     return _event_text(event), answer
 
 
-def entry_from_texts(what: str, answer: str, place: str) -> Entry:
+def entry_from_texts(what: str, answer: str, place: str, event: Any = None) -> Entry:
     """The entry that :func:`entry_to_texts` wrote.
 
     Args:
         what: the event.
         answer: the decision.
         place: where they are in the log, for the error.
+        event: the event, if its text has been parsed already.
     """
     try:
-        event = json.loads(what)
+        found = event_from_json(json.loads(what) if event is None else event)
         decision = DECISIONS.get(answer)
-        if decision is None:
-            return entry_from_json({"event": event, "decision": json.loads(answer)}, place)
-        return event_from_json(event), decision
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise SchemaError(f"{place} cannot be read: {error}") from error
-
-
-def decision_from_text(answer: str, place: str) -> Decision:
-    """The decision of a line of JSON.
-
-    Args:
-        answer: the line.
-        place: where it is in the log, for the error.
-    """
-    try:
-        return decision_from_json(json.loads(answer))
+        return found, decision_from_json(json.loads(answer)) if decision is None else decision
     except (ValueError, TypeError, AttributeError, RecursionError, SchemaError) as error:
         raise SchemaError(f"{place} cannot be read: {error}") from error
 
 
 def _event_text(event: Event) -> str:
-    # Nearly all entries are reports of finite numbers: this is the fast path for them.
-    if type(event) is Reported:
-        resource, value, at, cost = event.resource, event.value, event.at, event.cost
-        if (
-            type(resource) in _NUMBERS
-            and type(value) in _NUMBERS
-            and type(at) in _NUMBERS
-            and type(cost) in _NUMBERS
-            # An infinity minus itself is NaN, which equals nothing.
-            and resource - resource == value - value == at - at == cost - cost
-        ):
-            more = ""
-            if event.metrics:
-                more = f', "metrics": {to_text(metrics_to_json(event.metrics))}'
-            if event.again:
-                more += f', "again": {number_to_json(event.again)!r}'
-            return (
-                f'{{"kind": "Reported", "job": {event.job}, "resource": {resource!r}, '
-                f'"value": {value!r}, "at": {at!r}, "cost": {cost!r}{more}}}'
-            )
-    return to_text(event_to_json(event))
+    table = TABLES[type(event)]
+    text = table.to_plain_text(event)
+    if text is None:
+        return to_text(table.to_json(event))
+    more = table.list_unusual(event)
+    return f"{text[:-1]}, {to_text(more)[1:]}" if more else text
 
 
 def entry_to_json(entry: Entry) -> dict[str, Any]:
@@ -188,7 +160,6 @@ def _entry(*, event: Any, decision: Any) -> Entry:
     return event_from_json(event), decision_from_json(decision)
 
 
-_NUMBERS = frozenset({int, float})
 _CONSTANT: tuple[Decision, ...] = (CONTINUE, PAUSE, STOP, WAIT, NOTED)
 _TEXTS = {type(decision): to_text(decision_to_json(decision)) for decision in _CONSTANT}
 DECISIONS = {_TEXTS[type(decision)]: decision for decision in _CONSTANT}

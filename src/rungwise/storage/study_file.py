@@ -10,50 +10,19 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
 from rungwise.core.failures import Failure
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, SchemaError
+from rungwise.storage import record
 from rungwise.storage.base import Entry
+from rungwise.storage.record import StudyRecord
 from rungwise.storage.schema import chain_checksum
 from rungwise.storage.snapshots import KeptCurves
 from rungwise.storage.sqlite import Durability, SqliteLog
-
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "open_ended": (bool,),
-    "train": (dict, type(None)),
-    "options": (dict,),
-}
-"""The types of what a file says about its study, where it is not text."""
-
-ABOUT = 1
-"""The version of the document about a study."""
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a study file holds about its study besides the specification.
-
-    Attributes:
-        metric: the name of the metric.
-        open_ended: whether no maximum was given (the one in the scheduler is a safety net).
-        train: how to find the training function or script again, if it can be found.
-        options: how it was run: workers, retries and so on; the defaults when it is resumed.
-        created: when, in ISO 8601.
-        version: of rungwise.
-        signature: shows whose file it is, see ``tuning/trust.py``.
-    """
-
-    metric: str
-    open_ended: bool = False
-    train: Mapping[str, Any] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    created: str = ""
-    version: str = ""
-    signature: str = ""
 
 
 class StudyFile(AbstractContextManager["StudyFile"]):
@@ -90,7 +59,7 @@ class StudyFile(AbstractContextManager["StudyFile"]):
         self.path = Path(path)
         self.main = StudyPart(self, 0)
         self._pending: list[tuple[str, str]] = []
-        self._about: About | None = None
+        self._about: StudyRecord | None = None
 
     @property
     def folder(self) -> Path:
@@ -110,16 +79,16 @@ class StudyFile(AbstractContextManager["StudyFile"]):
 
     # -- the log -------------------------------------------------------------------------------
 
-    def begin_with(self, study: Study, about: About) -> None:
+    def begin_with(self, study: Study, about: StudyRecord) -> None:
         """Store the specification of the study."""
         with self.log.transaction():
             self.log.begin(study)
-            self._note("about", {"version_of_about": ABOUT, **asdict(about)})
+            self._note("about", about.to_json())
             self._flush()
 
-    def change_about(self, about: About) -> None:
+    def change_about(self, about: StudyRecord) -> None:
         """Keep how the study is run from now on; what it is stays."""
-        self._note("about", {"version_of_about": ABOUT, **asdict(about)})
+        self._note("about", about.to_json())
         self._flush()
         self._about = None
 
@@ -155,27 +124,22 @@ class StudyFile(AbstractContextManager["StudyFile"]):
     # -- notes ---------------------------------------------------------------------------------
 
     @property
-    def about(self) -> About:
+    def about(self) -> StudyRecord:
         """What the file holds about its study, by the last change; it is read once."""
         if self._about is None:
             self._about = self._read_about()
         return self._about
 
-    def _read_about(self) -> About:
+    def _read_about(self) -> StudyRecord:
         found = self._noted("about")
         if not found:
             raise SchemaError(f"{self.path} holds a log, but it was not written by rungwise.tune.")
         with self._checking("the description of its study"):
             document = dict(found[-1][1])
-        if document.pop("version_of_about", None) != ABOUT:
+        if document.get("version_of_about") != record.VERSION:
             raise SchemaError(f"{self.path} was written by a later version of rungwise.")
         with self._checking("the description of its study"):
-            about = About(**document)
-            for each in fields(About):
-                kinds = _KINDS.get(each.name, (str,))
-                if type(getattr(about, each.name)) not in kinds:
-                    raise TypeError(f"{each.name} is of another type")
-            return about
+            return StudyRecord.from_json(document)
 
     def note_failure(self, failure: Failure, *, part: int = 0) -> None:
         """Store a failure with the next entries."""

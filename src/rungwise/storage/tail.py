@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rungwise.core.events import Event, JobEnded, JobRequested, Reported
+from rungwise.core.codec import read_plain_event
 from rungwise.errors import CorruptLogError
 from rungwise.storage import codec
 from rungwise.storage.base import Entry
@@ -20,11 +20,6 @@ from rungwise.storage.sqlite import SqliteLog
 
 BATCH = 20_000
 """How many entries are read at once: it bounds the memory that this takes."""
-
-_NUMBERS = (float, int)
-
-_REPORT = {"kind", "job", "resource", "value", "at", "cost"}
-"""The fields of a report without other metrics, as nearly all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +105,13 @@ def _decode(rows: Sequence[tuple[Any, ...]], path: str) -> list[Entry]:
         events = [None] * len(rows)
     found = []
     for (number, what, answer, *_), event in zip(rows, events, strict=True):
-        plain, decision = _read_plain(event), codec.DECISIONS.get(answer)
-        if plain is None or (decision is None and type(plain) is not JobRequested):
-            found.append(codec.entry_from_texts(what, answer, f"entry {number} of {path}"))
-        else:
+        plain, decision = read_plain_event(event), codec.DECISIONS.get(answer)
+        if plain is None or decision is None:
             place = f"entry {number} of {path}"
-            found.append((plain, decision or codec.decision_from_text(answer, place)))
+            found.append(codec.entry_from_texts(what, answer, place, event))
+        else:
+            found.append((plain, decision))
     return found
-
-
-def _read_plain(event: Any) -> Event | None:
-    """An event of a kind that most are of, with plain numbers; None for anything else."""
-    if type(event) is not dict or type(event.get("at")) not in _NUMBERS:
-        return None
-    kind, keys = event.get("kind"), event.keys()
-    if kind == "Reported" and keys == _REPORT and type(event["job"]) is int:
-        resource, value, cost = event["resource"], event["value"], event["cost"]
-        if type(resource) in _NUMBERS and type(value) in _NUMBERS and type(cost) in _NUMBERS:
-            return Reported(event["job"], resource, value, event["at"], cost)
-    if kind == "JobRequested" and keys == {"kind", "at"}:
-        return JobRequested(event["at"])
-    if kind == "JobEnded" and keys == {"kind", "job", "at"} and type(event["job"]) is int:
-        return JobEnded(event["job"], event["at"])
-    return None
 
 
 def _refuse(name: str) -> Any:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shlex
 import shutil
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
-from rungwise._version import __version__
 from rungwise.backends.base import PreparedBackend
 from rungwise.callbacks import ReportEvent
 from rungwise.callbacks.functions import ReportFunction
@@ -40,15 +37,15 @@ from rungwise.script_guard import refuse_while_loading
 from rungwise.searchers.checking import check_searcher
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
-from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning import function_reference
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.beginning import begin_study, place_study, study_path
 from rungwise.tuning.extending import extend_by, extend_to, take_extension
 from rungwise.tuning.folding import fold_for_resuming
-from rungwise.tuning.kept_options import keep_options
+from rungwise.tuning.kept_options import describe_study, keep_options
 from rungwise.tuning.live_page import open_page
-from rungwise.tuning.loading import WORKERS_KEY, read_options
+from rungwise.tuning.loading import read_options
 from rungwise.tuning.misuse import say_goal, say_initial
 from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, open_or_fetch
@@ -56,9 +53,8 @@ from rungwise.tuning.plan import build_limits, build_study, give_ladder
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.summaries import keep_summary
-from rungwise.tuning.tracking import KEY
 from rungwise.tuning.transfer import Files, Transfer
-from rungwise.tuning.trust import check_trust, sign
+from rungwise.tuning.trust import check_trust
 from rungwise.tuning.tuner import Tuner
 
 
@@ -97,6 +93,7 @@ def tune(
     mirror: str | os.PathLike[str] | None = None,
     mirror_every: float = 60.0,
     winner: Literal["top", "best"] | None = None,
+    unit: str = "resource",
     keep: int | Literal["all"] = 3,
     keep_best: bool = False,
     durability: Durability = "normal",
@@ -168,6 +165,7 @@ def tune(
         winner: which trial wins: "top" (the best of those at the highest rung) or "best" (the best
             value at any resource); by default what suits the scheduler: "top" for adaptive halving,
             "best" for all others.
+        unit: what one unit of resource is called in texts and figures, such as epochs.
         keep: number of best trials that keep their checkpoints after the study, or "all".
         keep_best: whether every trial keeps the checkpoint of its best report too, besides its last
             one.
@@ -214,7 +212,14 @@ def tune(
     prepared = options.backend.prepare(train)
     _check_finish(asked, prepared.workers)
     check_places(options, prepared, study)
-    about = _about(train, metric, options, prepared, open_ended=open_ended, transfer=earlier)
+    about = describe_study(
+        metric,
+        options,
+        prepared.workers,
+        earlier,
+        open_ended=open_ended,
+        train=function_reference.reference(train),
+    )
     display = _choose_display(output.show)
     _check_functions(on_report=on_report, on_end=on_end)
     types = list_study_types(asked)
@@ -297,7 +302,7 @@ def resume(
             backend=options.get("backend") is None,
             trust=trust,
         )
-        chosen = RunOptions.read(about.options, options, types)
+        chosen = RunOptions.read(about.run, options, types)
         fetch_from_mirror(file.path, chosen, types)
         held = file.log.study
         if held.space is not None:
@@ -372,29 +377,6 @@ def _run(
     if on_end is not None:
         on_end(result)
     return result
-
-
-def _about(
-    train: Any,
-    metric: str,
-    options: RunOptions,
-    prepared: PreparedBackend,
-    *,
-    open_ended: bool,
-    transfer: Transfer,
-) -> About:
-    reference = function_reference.reference(train)
-    key = {KEY: secrets.token_hex(6)}
-    kept = {**options.to_json(), WORKERS_KEY: prepared.workers, **transfer.record(), **key}
-    return About(
-        metric=metric,
-        open_ended=open_ended,
-        train=reference,
-        options=kept,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        version=__version__,
-        signature=sign(reference, kept),
-    )
 
 
 def _check_finish(study: Study, workers: int) -> None:

@@ -30,7 +30,6 @@ from rungwise.run import Assignment
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.kept_options import keep_options
-from rungwise.tuning.loading import WORKERS_KEY
 from rungwise.tuning.mirror import Mirror, MirrorPlace
 from rungwise.tuning.misuse import MisuseWatch
 from rungwise.tuning.notices import NoticeKeeper
@@ -253,7 +252,7 @@ class AskingSession:
 
     def _count_workers(self) -> int:
         """How many jobs were open at a time, at most."""
-        return max(self._most_open, int(self._file.about.options.get(WORKERS_KEY, 1)))
+        return max(self._most_open, self._file.about.workers)
 
     def leave(self, show: Callable[[str], None]) -> None:
         """Give up the jobs that are open, and write the summary and a snapshot.

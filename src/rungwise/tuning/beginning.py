@@ -13,11 +13,12 @@ from typing import Any
 from rungwise.checkpoints import CheckpointStore
 from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError
-from rungwise.storage.study_file import About, StudyFile, shown, study_folder
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile, shown, study_folder
 from rungwise.tuning.trust import remember
 
 
-def begin_study(file: StudyFile, asked: Study, about: About, store: CheckpointStore) -> None:
+def begin_study(file: StudyFile, asked: Study, about: StudyRecord, store: CheckpointStore) -> None:
     """A fresh file takes the study."""
     if not file.begun:
         if any(place.startswith("trial-") for place in store.places()):

@@ -27,8 +27,9 @@ from rungwise.core.replay import find_drawn
 from rungwise.errors import RungwiseError
 from rungwise.locking import FileLock, identify_file
 from rungwise.storage.base import Entry
+from rungwise.storage.record import StudyRecord
 from rungwise.storage.snapshots import read_snapshot
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.study_file import StudyFile
 from rungwise.storage.tail import Position, is_still_there, read_parts, read_tail
 from rungwise.tuning.opening import view_study
 from rungwise.tuning.retrained import find_best
@@ -63,7 +64,7 @@ class Fold:
     """
 
     engine: Engine
-    about: About
+    about: StudyRecord
     clock: float = 0.0
     jobs: list[int] = field(default_factory=list)
     trials: list[int] = field(default_factory=list)

@@ -19,7 +19,8 @@ from rungwise.backends.shipping import is_importable
 from rungwise.core.engine import Engine
 from rungwise.errors import MISSING, FunctionChangedWarning, InvalidArgumentError
 from rungwise.scripts import Script
-from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.storage.record import FunctionNote, StudyRecord
+from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.kept_options import change_about
 
 
@@ -46,14 +47,7 @@ def reference(train: Any) -> dict[str, Any] | None:
     return {"function": f"{Path(file).resolve()}:{name}"}
 
 
-ASKED = "asked"
-"""The key, among the options of a study file, that says that the study is run by ask/tell."""
-
-NOTED = "function"
-"""The key, among the options of a study file, of what is noted about its training function."""
-
-
-def note(train: Any, study: Path) -> dict[str, Any]:
+def note(train: Any, study: Path) -> FunctionNote:
     """What a study file notes about its function, to find it when both are moved, and know it.
 
     Args:
@@ -67,7 +61,7 @@ def note(train: Any, study: Path) -> dict[str, Any]:
         for number, part in enumerate(parts)
         if part != sys.executable and Path(part).is_absolute() and Path(part).is_file()
     }
-    return {"beside": beside, "fingerprint": compute_fingerprint(train)}
+    return FunctionNote(beside, compute_fingerprint(train))
 
 
 def compute_fingerprint(train: Any) -> str | None:
@@ -87,9 +81,9 @@ def compute_fingerprint(train: Any) -> str | None:
     return hashlib.sha256(text).hexdigest()[:16] if text else None
 
 
-def has_changed(about: About, train: Any) -> bool:
+def has_changed(about: StudyRecord, train: Any) -> bool:
     """Whether a study was begun with other code, as far as that is known."""
-    before = about.options.get(NOTED, {}).get("fingerprint")
+    before = about.function.fingerprint
     after = compute_fingerprint(train)
     return before is not None and after is not None and before != after
 
@@ -113,13 +107,12 @@ def note_function(file: StudyFile, train: Any, engine: Engine) -> None:
         )
         warnings.warn(text, FunctionChangedWarning, stacklevel=4)
     noted = note(train, file.path)
-    if noted != about.options.get(NOTED) and engine.ended is None:
-        options = {**about.options, NOTED: noted}
+    if noted != about.function and engine.ended is None:
         described = reference(train)
-        change_about(file, replace(about, options=options, train=described or about.train))
+        change_about(file, replace(about, function=noted, train=described or about.train))
 
 
-def find(about: About, study: Path) -> Any:
+def find(about: StudyRecord, study: Path) -> Any:
     """The training function of a study.
 
     A script that stands where it stood relative to the study file is taken first: both may have
@@ -127,10 +120,10 @@ def find(about: About, study: Path) -> Any:
     """
     from rungwise.specification import load_function  # noqa: PLC0415 - seldom needed
 
-    described, beside = about.train, about.options.get(NOTED, {}).get("beside", {})
+    described, beside = about.train, about.function.beside
     name = shlex.quote(shown(study))
     way = f"rungwise resume {name} --train FILE.py:FUNCTION, or rungwise.resume({name!r}, train)"
-    if described is None and about.options.get(ASKED):
+    if described is None and about.kind == "ask/tell":
         rule = (
             f"{shown(study)} is run by ask/tell, so there is no training function to resume: the "
             f"program that asked for its jobs goes on with rungwise.open_study. To have rungwise "

@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from rungwise.errors import InvalidArgumentError
 from rungwise.options.backend_options import UnknownBackend
 from rungwise.options.study_options import RunOptions
-from rungwise.storage.study_file import About
+from rungwise.storage.record import StudyRecord
 from rungwise.tuning.folding import fold
 from rungwise.tuning.opening import open_to_read
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
-
-WORKERS_KEY = "crew"
-"""The key of the number of workers; kept with the options, since "auto" depends on the machine."""
 
 
 def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> TuningResult:
@@ -38,16 +35,16 @@ def load(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> Tuning
             failures=file.failures(),
             retrained=list_retrained(file, options.store_beside(file.path)),
             options=options,
-            workers=about.options.get(WORKERS_KEY, 1),
+            workers=about.workers,
             running=running,
         )
 
 
-def read_options(about: About, types: Sequence[type]) -> RunOptions:
+def read_options(about: StudyRecord, types: Sequence[type]) -> RunOptions:
     """The options of a study that is only read: only training needs a backend that is known."""
     try:
-        return RunOptions.read(about.options, {}, types)
+        return RunOptions.read(about.run, {}, types)
     except InvalidArgumentError as error:
         if error.argument != "backend":
             raise
-        return RunOptions.read(about.options, {"backend": UnknownBackend(str(error.value))})
+        return RunOptions.read(about.run, {"backend": UnknownBackend(str(error.value))})

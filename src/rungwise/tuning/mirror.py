@@ -14,22 +14,17 @@ from __future__ import annotations
 import queue
 import secrets
 import shutil
-import sqlite3
 import tempfile
 import threading
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Literal
 
 from rungwise.checkpoints import FolderStore, FsspecStore, is_address
 from rungwise.checkpoints.addresses import open_address
-from rungwise.errors import CorruptLogError, InvalidArgumentError
+from rungwise.errors import InvalidArgumentError
 from rungwise.locking import FileLock
-from rungwise.storage.known_files import save_copy
-from rungwise.storage.opening import check_file
+from rungwise.storage.copies import OpenCopy, compare_files
 from rungwise.storage.sqlite import SqliteLog
-
-Relation = Literal["none", "behind", "ahead", "apart", "other"]
 
 
 class MirrorPlace:
@@ -114,24 +109,23 @@ class Mirror:
         return self.take_notices()
 
     def _work(self) -> None:
-        with closing(_open_for_reading(self._source)) as database:
+        with closing(OpenCopy(self._source)) as source:
             while True:
                 last = self._ended.is_set()
-                self._try_copy(database)
+                self._try_copy(source)
                 if last or self._given_up:
                     return
                 self._ended.wait(self._every)
 
-    def _try_copy(self, database: sqlite3.Connection) -> None:
+    def _try_copy(self, source: OpenCopy) -> None:
         try:
-            # Counted by SQLite: it changes when another connection has committed something.
-            state = int(database.execute("PRAGMA data_version").fetchone()[0])
+            state = source.read_version()
             if state == self._copied:
                 return
             with tempfile.TemporaryDirectory(prefix="rungwise-") as folder:
                 if not self._may_write(Path(folder)):
                     return
-                save_copy(database, Path(folder, "study"))
+                source.save(Path(folder, "study"))
                 self._place.write(Path(folder, "study"), self._place.name)
             self._copied = state
         except Exception as error:  # noqa: BLE001 - whatever the library of a storage raises
@@ -213,41 +207,3 @@ def _put_here(copy: Path, study: Path) -> None:
     part = study.with_name(f".{study.name}.part")
     shutil.copyfile(copy, part)
     part.replace(study)
-
-
-def compare_files(study: Path, copy: Path) -> Relation:
-    """How a copy relates to a study file.
-
-    It is an earlier state of it, a later one, one with other reports, or another study.
-    """
-    try:
-        with closing(_open_for_reading(study)) as ours, closing(_open_for_reading(copy)) as theirs:
-            check_file(theirs, copy, fresh=False, pages=False)  # others may write to that place
-            mine, its = (_read_tail(each) for each in (ours, theirs))
-            if mine[0] is None:
-                return "none" if its[0] is None else "other"
-            if mine[0] != its[0]:
-                return "other"
-            shorter = min(mine[1], its[1])
-            if _read_checksum(ours, shorter) != _read_checksum(theirs, shorter):
-                return "apart"
-            return "ahead" if its[1] > mine[1] else "behind"
-    except (sqlite3.Error, CorruptLogError):
-        return "other"
-
-
-def _read_tail(database: sqlite3.Connection) -> tuple[Any, int]:
-    """The specification of the study, and how many entries there are."""
-    found = database.execute("SELECT document FROM study LIMIT 1").fetchone()
-    (count,) = database.execute("SELECT ifnull(max(number), -1) + 1 FROM entries").fetchone()
-    return (None if found is None else found[0]), int(count)
-
-
-def _read_checksum(database: sqlite3.Connection, length: int) -> Any:
-    """The checksum of the first entries; each is chained to the one before."""
-    query = "SELECT checksum FROM entries WHERE number = ?"
-    return database.execute(query, (length - 1,)).fetchone()
-
-
-def _open_for_reading(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from typing import Any, Literal
 
-from rungwise._version import __version__
 from rungwise.core.limits import Finish
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
@@ -20,19 +17,15 @@ from rungwise.options.foreign_names import answer_unknown_names
 from rungwise.options.study_options import RunOptions, SearchOptions, StopOptions
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
-from rungwise.storage.study_file import About, StudyFile
+from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.ask_tell import AskTellStudy
 from rungwise.tuning.beginning import begin_study, place_study, study_path
 from rungwise.tuning.extending import extend_to
 from rungwise.tuning.folding import fold_for_resuming
-from rungwise.tuning.function_reference import ASKED
-from rungwise.tuning.kept_options import keep_options
-from rungwise.tuning.loading import WORKERS_KEY
+from rungwise.tuning.kept_options import describe_study, keep_options
 from rungwise.tuning.places import check_kept, fetch_from_mirror
 from rungwise.tuning.plan import build_limits, build_study, give_ladder
-from rungwise.tuning.tracking import KEY
 from rungwise.tuning.transfer import Files, Transfer
-from rungwise.tuning.trust import sign
 
 
 @answer_unknown_names
@@ -61,6 +54,7 @@ def open_study(
     trial_timeout: float | None = None,
     report_timeout: float | None = None,
     winner: Literal["top", "best"] | None = None,
+    unit: str = "resource",
     mirror: str | os.PathLike[str] | None = None,
     mirror_every: float = 60.0,
     durability: Durability = "normal",
@@ -112,6 +106,7 @@ def open_study(
         winner: which trial wins: "top" (the best of those at the highest rung) or "best" (the best
             value at any resource); by default what suits the scheduler: "top" for adaptive halving,
             "best" for all others.
+        unit: what one unit of resource is called in texts and figures, such as epochs.
         mirror: folder or address where a copy of the study file is kept, so that the study can be
             resumed on another machine; none by default.
         mirror_every: seconds between two copies; what is reported after the last one is trained
@@ -165,7 +160,9 @@ def open_study(
     )
     types = list_study_types(asked)
     asked = earlier.applied_to(asked, None if study is None else study_path(study), types)
-    about = _describe(search.metric, options, earlier, open_ended=open_ended)
+    about = describe_study(
+        search.metric, options, 1, earlier, open_ended=open_ended, kind="ask/tell"
+    )
     with place_study(study) as path:
         fetched = fetch_from_mirror(path, options, types)
         if fetched is not None and on_notice is not None:
@@ -177,7 +174,7 @@ def open_study(
             folded = fold_for_resuming(file.main, extend)
             if file.about.open_ended and not open_ended:
                 file.change_about(replace(file.about, open_ended=False))
-            keep_options(file, options, file.about.options.get(WORKERS_KEY, 1))
+            keep_options(file, options, file.about.workers)
             return AskTellStudy(
                 file,
                 folded,
@@ -190,17 +187,3 @@ def open_study(
         except BaseException:
             file.close()
             raise
-
-
-def _describe(metric: str, options: RunOptions, earlier: Transfer, *, open_ended: bool) -> About:
-    kept = {**options.to_json(), WORKERS_KEY: 1, ASKED: True, **earlier.record()}
-    kept[KEY] = secrets.token_hex(6)
-    return About(
-        metric=metric,
-        open_ended=open_ended,
-        train=None,
-        options=kept,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        version=__version__,
-        signature=sign(None, kept),
-    )

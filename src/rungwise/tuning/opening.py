@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rungwise.core.reading import ReadableStudy
 from rungwise.errors import InvalidArgumentError
-from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.folding import fold
 from rungwise.views import Situation, StudyView
 
@@ -66,7 +67,7 @@ def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> S
 
 def view_study(
     study: ReadableStudy,
-    about: About,
+    about: StudyRecord,
     path: Path | None,
     *,
     running: bool,
@@ -83,15 +84,14 @@ def view_study(
         seconds: how long it has taken.
         failures: how many of its jobs have failed.
     """
-    options = about.options
     situation = Situation(
         name="" if path is None else shown(path),
-        way="ask" if options.get("asked") else "command" if about.train is not None else "call",
+        way="ask" if about.kind == "ask/tell" else "call" if about.train is None else "command",
         running=running,
         open_ended=about.open_ended,
-        workers=max(1, int(options.get("crew", 1))),
-        unit=options.get("unit", "resource"),
+        workers=max(1, about.workers),
+        unit=about.unit,
         seconds=seconds,
         failures=failures,
     )
-    return StudyView(study, about.metric, options.get("winner"), situation)
+    return StudyView(study, about.metric, about.winner, situation)

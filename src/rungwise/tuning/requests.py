@@ -23,11 +23,11 @@ from rungwise.errors import (
     Words,
 )
 from rungwise.options.checks import check_configurations
+from rungwise.storage.record import Labels
 from rungwise.storage.study_file import StudyFile, shown, study_folder
 from rungwise.tuning.extending import EXTENDABLE, extend_by, take_extension
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.kept_options import change_about
-from rungwise.tuning.labels import LABELS, read_labels
 from rungwise.tuning.opening import open_to_read
 from rungwise.tuning.spool import Answer, Spool
 from rungwise.validation import whole
@@ -311,12 +311,11 @@ class RequestDesk:
 
     def _label(self, request: Mapping[str, Any], name: str) -> str:  # noqa: ARG002 - the form
         about = self._file.about
-        tags, note = read_labels(about.options)
+        tags, note = about.labels
         kept = [tag for tag in tags if tag not in request["remove"]]
         kept += [tag for tag in request["tags"] if tag not in kept]
         note = note if request["note"] is None else str(request["note"])
-        options = {**about.options, LABELS: {"tags": kept, "note": note}}
-        change_about(self._file, replace(about, options=options))
+        change_about(self._file, replace(about, labels=Labels(tuple(kept), note)))
         text = f"tags: {', '.join(kept) or 'none'}"
         return f"{text}; note: {note or 'none'}" if note or request["note"] is not None else text
 

@@ -27,11 +27,11 @@ from rungwise.errors import (
 from rungwise.options.checks import check_backend, check_callbacks
 from rungwise.options.study_options import RunOptions
 from rungwise.storage.codec import list_study_types
-from rungwise.storage.study_file import About, StudyFile, shown
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import list_trials
 from rungwise.tuning.failure_text import describe_failure, describe_traceback
-from rungwise.tuning.labels import read_labels
 from rungwise.tuning.opening import view_study
 from rungwise.tuning.retrained import Retrained, compare_with_tuning
 from rungwise.tuning.retraining import (
@@ -60,7 +60,7 @@ class TuningResult(StudyResult):
         self,
         engine: Engine,
         path: Path,
-        about: About,
+        about: StudyRecord,
         *,
         seconds: float,
         failures: Sequence[Failure] = (),
@@ -97,7 +97,7 @@ class TuningResult(StudyResult):
     @property
     def labels(self) -> tuple[tuple[str, ...], str]:
         """(the tags, the note) that the study was given, by ``rungwise tag`` for example."""
-        return read_labels(self._about.options)
+        return self._about.labels
 
     # -- what was found ------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from rungwise.counterfactual import list_compared_levels
 from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.storage import codec
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning.loading import WORKERS_KEY, load, read_options
+from rungwise.tuning.loading import load, read_options
 from rungwise.tuning.opening import must_be_file, read_view, view_study
 from rungwise.tuning.result import TuningResult
 from rungwise.views import StudyView
@@ -156,7 +156,7 @@ def load_summary(study: str | os.PathLike[str]) -> TuningResult:
                     seconds=seconds,
                     failures=file.failures(),
                     options=read_options(about, ()),
-                    workers=about.options.get(WORKERS_KEY, 1),
+                    workers=about.workers,
                 )
     return load(study)
 

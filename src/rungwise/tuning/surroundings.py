@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 from rungwise.checkpoints import CheckpointStore
 from rungwise.errors import LogUnavailableError, OutageError
 from rungwise.policy import Outage
-from rungwise.storage.study_file import About, StudyFile, shown
-from rungwise.tuning.function_reference import ASKED
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyFile, shown
 
 
 @runtime_checkable
@@ -61,10 +61,10 @@ class FileWatch:
         raise LogUnavailableError(str(self._file.path), f"{loss}; {kept}")
 
 
-def describe_way_to_resume(file: StudyFile, about: About) -> str:
+def describe_way_to_resume(file: StudyFile, about: StudyRecord) -> str:
     """What resumes a study, for messages."""
     name = shown(file.path)
-    if about.options.get(ASKED):
+    if about.kind == "ask/tell":
         return "the same call of rungwise.open_study"
     if about.train is None:
         return f"the same call of rungwise.tune, or rungwise.resume({name!r}, train)"

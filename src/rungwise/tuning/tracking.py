@@ -32,9 +32,6 @@ from rungwise.storage.study_file import StudyFile, StudyPart, shown
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.opening import view_study
 
-KEY = "key"
-"""Where the options of a study file hold what identifies the study."""
-
 
 class Tracker:
     """Calls callbacks with what happens in one study.
@@ -237,8 +234,8 @@ def _list_reports(
 def identify(part: StudyPart) -> str:
     """What identifies a study for good; a file of an earlier version has none, and one is made."""
     about = part.file.about
-    key = about.options.get(KEY)
-    if not isinstance(key, str):
+    key = about.key
+    if not key:
         text = json.dumps([about.created, study_to_json(part.file.log.study)], sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()[:12]
     return f"{key}-retrain-{part.number}" if part.number else key

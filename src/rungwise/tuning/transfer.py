@@ -17,6 +17,7 @@ from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError, SpaceError, Words
 from rungwise.schedulers import Rush
 from rungwise.space import Space
+from rungwise.storage.record import TransferRecord
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.folding import fold
 from rungwise.tuning.opening import must_be_file, view_study
@@ -27,9 +28,6 @@ LEADERS = 4
 
 SHOWN_REASONS = 3
 """How many reasons for unusable configurations an error lists."""
-
-RECORD = "transfer"
-"""The key under which a study file keeps, beside its options, what it was asked to start from."""
 
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One study file, or several."""
@@ -95,11 +93,11 @@ class Transfer:
             raise InvalidArgumentError("leaders", leaders, rule)
         return cls(files, LEADERS if leaders is None else whole("leaders", leaders, at_least=1))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> TransferRecord | None:
         """For the study file: the same call finds that the study was begun with this transfer."""
         if not self.files:
-            return {}
-        return {RECORD: {"files": [str(file) for file in self.files], "leaders": self.leaders}}
+            return None
+        return TransferRecord(tuple(str(file) for file in self.files), self.leaders)
 
     def applied_to(self, study: Study, path: Path | None, types: Iterable[type]) -> Study:
         """The study with the leaders first, and a scheduler in which they set the bar.
@@ -132,7 +130,7 @@ class Transfer:
         if not path.is_file() or not path.stat().st_size:
             return None
         with StudyFile(path, mode="read", types=types) as file:
-            if not file.begun or file.about.options.get(RECORD) != self.record()[RECORD]:
+            if not file.begun or file.about.transfer != self.record():
                 return None
             held = file.log.study
         if not isinstance(held.scheduler, Rush):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rungwise.errors import InvalidArgumentError
-from rungwise.storage.study_file import About
+from rungwise.storage.record import StudyRecord
 
 _made_here: set[Path] = set()
 """Files that this very process has made, for homes in which no key can be kept."""
@@ -27,10 +27,10 @@ _PLAIN = ("Local", "Threads")
 """Backends that run nothing of their own, unless modules are preloaded."""
 
 
-def sign(train: Mapping[str, Any] | None, options: Mapping[str, Any]) -> str:
+def sign(train: Mapping[str, Any] | None, run: Mapping[str, Any]) -> str:
     """The signature of what a study file names; empty where no key can be kept."""
     key = _read_key(create=True)
-    return "" if key is None else _compute(key, train, options)
+    return "" if key is None else _compute(key, train, run)
 
 
 def remember(path: Path) -> None:
@@ -38,18 +38,18 @@ def remember(path: Path) -> None:
     _made_here.add(path)
 
 
-def is_trusted(about: About, path: Path) -> bool:
+def is_trusted(about: StudyRecord, path: Path) -> bool:
     """Whether what a file names was written by this user."""
     if path in _made_here:
         return True
     key = _read_key(create=False)
     if key is None or not about.signature:
         return False
-    expected = _compute(key, about.train, about.options)
+    expected = _compute(key, about.train, about.run)
     return hmac.compare_digest(expected.encode(), about.signature.encode(errors="replace"))
 
 
-def check_trust(about: About, path: Path, *, train: bool, backend: bool, trust: bool) -> None:
+def check_trust(about: StudyRecord, path: Path, *, train: bool, backend: bool, trust: bool) -> None:
     """Refuse to run what a foreign file names.
 
     Args:
@@ -62,7 +62,7 @@ def check_trust(about: About, path: Path, *, train: bool, backend: bool, trust: 
     named = []
     if train and about.train is not None:
         named.append(f"it trains {_describe(about.train)}")
-    kept = about.options.get("backend")
+    kept = about.run.get("backend")
     if backend and not _is_plain(kept):
         named.append(f"it uses the backend {json.dumps(kept)[:200]}")
     if not named or trust or is_trusted(about, path):
@@ -100,8 +100,8 @@ def _is_plain(backend: Any) -> bool:
     return backend.get("type") in _PLAIN and not backend.get("preload")
 
 
-def _compute(key: bytes, train: Mapping[str, Any] | None, options: Mapping[str, Any]) -> str:
-    signed = {"train": train, "backend": options.get("backend")}
+def _compute(key: bytes, train: Mapping[str, Any] | None, run: Mapping[str, Any]) -> str:
+    signed = {"train": train, "backend": run.get("backend")}
     text = json.dumps(json.loads(json.dumps(signed)), sort_keys=True)
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 

@@ -20,7 +20,8 @@ from rungwise.errors import RetrainingError
 from rungwise.options.study_options import RunOptions
 from rungwise.policy import Fact, Policy, Rules, count_failures
 from rungwise.run import Assignment
-from rungwise.storage.study_file import About, StudyPart, shown
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import StudyPart, shown
 from rungwise.tuning.assignments import AssignmentMaker
 from rungwise.tuning.checkpoint_retention import CheckpointRetention
 from rungwise.tuning.first_failures import FirstFailures
@@ -93,7 +94,7 @@ class Tuner:
         self._part = part
         self._file = part.file
         self._kept = kept
-        self._about: About = part.file.about
+        self._about: StudyRecord = part.file.about
         self._prepared = prepared
         self._options = options
         self._assignments = assignments
