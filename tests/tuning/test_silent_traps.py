@@ -332,7 +332,10 @@ def test_the_options_of_a_ladder_may_stand_beside_the_name_of_its_scheduler():
         assert result.view.recipe == recipe
     with pytest.raises(rw.InvalidArgumentError, match=r"eta is 4, but give it to the scheduler: "):
         tune(without_checkpoints, scheduler=rw.ASHA(), eta=4)
-    with pytest.raises(rw.InvalidArgumentError, match=r"eta is 4, but RandomSearch has no eta"):
+    with pytest.raises(
+        rw.InvalidArgumentError,
+        match=r"eta is 4, but the scheduler RandomSearch",
+    ):
         tune(without_checkpoints, scheduler="random", eta=4)
     with pytest.raises(rw.InvalidArgumentError, match=r"eta is 1, but"):
         tune(without_checkpoints, eta=1)
