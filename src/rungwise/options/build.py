@@ -16,7 +16,7 @@ from typing import Any
 from rungwise.core.limits import Limits
 from rungwise.core.scheduler import Recipe
 from rungwise.core.study import Study
-from rungwise.errors import InvalidArgumentError
+from rungwise.errors import InvalidArgumentError, SpaceError
 from rungwise.options import take
 from rungwise.options.checks import check_goal, guess_goal
 from rungwise.options.scheduler_options import choose_scheduler
@@ -136,6 +136,6 @@ def name_arguments(name: Callable[[str], str]) -> Iterator[None]:
         yield
     except InvalidArgumentError as error:
         named = name(error.argument)
-        if named == error.argument:
+        if named == error.argument or isinstance(error, SpaceError):  # a parameter is no argument
             raise
         raise type(error)(named, error.value, error.rule) from None
