@@ -130,7 +130,7 @@ def _keep_default(asked: Recipe, held: Recipe) -> Recipe:
     """
     if isinstance(asked, Rush) and isinstance(held, Rush):
         return replace(asked, scheduler=_keep_default(asked.scheduler, held.scheduler))
-    if isinstance(asked, AdaptiveHalving) and isinstance(held, PASHA):
+    if isinstance(asked, AdaptiveHalving) and asked.size is None and isinstance(held, PASHA):
         return PASHA(asked.min_resource, asked.max_resource, asked.eta)
     return asked
 
