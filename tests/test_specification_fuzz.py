@@ -184,7 +184,7 @@ def test_any_file_is_a_study_or_refused(tmp_path_factory, data):
     assert isinstance(found.space, rw.Space)
 
     def ask(written):
-        with name_arguments(written.name_argument):
+        with name_arguments(written.document.name_argument):
             RunOptions.ask(written.options)
             return build_study(StudyRequest.read(written.space, written.options))
 

@@ -50,7 +50,7 @@ def study(folder, text="", base=STUDY):
     (folder / "train.sh").touch()
     path = written(folder, "study.yaml", textwrap.dedent(base) + textwrap.dedent(text))
     read = read_study(path)
-    with name_arguments(read.name_argument):
+    with name_arguments(read.document.name_argument):
         request = StudyRequest.read(read.space, read.options)
         recipe, _ = choose_scheduler(
             request.search.scheduler, request.ladder.given, request.search.max_resource

@@ -67,10 +67,10 @@ def simulate(
     """
     # Words are checked where they are used; their types are those of the library.
     wanted: Any = goal
-    table = Table.load(file, key=key, index=index, columns=_slice(columns), goal=wanted)
     finish, winner = given.pop("finish", "drain"), given.pop("winner", None)
     scheduler, maximum = given.pop("scheduler", None), given.pop("max_resource", None)
     with name_arguments(name_flag), progress("simulating") as advance:
+        table = Table.load(file, key=key, index=index, columns=_slice(columns), goal=wanted)
         recipe, _ = choose_scheduler(scheduler, given, maximum)
         result = run(
             table,

@@ -82,7 +82,7 @@ def tune(
 
     def name(argument: str) -> str:
         of_flag = argument.rpartition(" of ")[2] in given
-        return name_flag(argument if of_flag else written.name_argument(argument))
+        return name_flag(argument if of_flag else written.document.name_argument(argument))
 
     with name_arguments(name):
         arguments = replace_options(written.options, given)

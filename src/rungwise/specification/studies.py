@@ -38,17 +38,13 @@ class WrittenStudy:
         space: the search space.
         options: the arguments of :func:`rungwise.tune`, and options of the scheduler, by name; what
             names a scheduler, a criterion, a searcher or a backend is as it is written.
-        document: the file.
+        document: the file, which says what an argument is called there.
     """
 
     train: Any
     space: Space
     options: Mapping[str, Any]
     document: Document
-
-    def name_argument(self, argument: str) -> str:
-        """What an argument is called in the file, for errors."""
-        return self.document.name_argument(argument)
 
 
 def read_study(path: str | os.PathLike[str]) -> WrittenStudy:
