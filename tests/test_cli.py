@@ -125,20 +125,23 @@ def test_several_tables_in_one_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--eta", "1"], "eta is 1, but it must be a whole number of at least 2"),
+        (["--eta", "1"], "--eta is 1, but it must be a whole number of at least 2"),
         (
             ["--ranking", "nose"],
             "--ranking is 'nose', but did you mean 'noise'? its name must be one of noise",
         ),
         (["--ranking", "soft"], "--ranking is 'soft', but it must be soft:EPSILON"),
         (["--ranking", "rbo:1,2,3"], "--ranking is 'rbo:1,2,3'"),
-        (["--scheduler", "asha", "--ranking", "exact"], "it has no --ranking"),
+        (
+            ["--scheduler", "asha", "--ranking", "exact"],
+            "--ranking is 'exact', but the scheduler ASHA has no such option",
+        ),
         (["--scheduler", "none"], "--scheduler is 'none'"),
         (["--columns", "a:b"], "--columns is 'a:b'"),
         (["--columns", "5"], "--columns is '5', but it must be START:STOP"),
         (["--index", "1"], "index is 1, but values holds a single table"),
-        (["--size", "9"], "it has no --size"),
-        (["--max-resource", "99"], "max_resource is 99, but the table's curves end at"),
+        (["--size", "9"], "--size is 9, but the scheduler PASHA has no such option"),
+        (["--max-resource", "99"], "--max-resource is 99, but the table's curves end at"),
         (["--goal", "most"], "goal is 'most'"),
     ],
 )

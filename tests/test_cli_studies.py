@@ -130,7 +130,7 @@ def test_a_study_can_start_from_another(finished, tmp_path):
             "did you mean 'gp'? its name must be one of random",
         ),
         (("--searcher", "gp:start=3"), "did you mean 'startup'?"),
-        (("--transfer", "none.db"), "transfer is 'none.db', but there is no such file"),
+        (("--transfer", "none.db"), "--transfer is 'none.db', but there is no such file"),
         (("--transfer", "space.yaml"), "space.yaml cannot be used"),
     ],
 )
@@ -179,7 +179,7 @@ def test_a_study_file_gives_options_and_flags_replace_them(folder):
         (("--backend", "thread"), "--backend is 'thread', but did you mean 'threads'?"),
         (
             ("--backend", "local:2", "--workers", 3),
-            "workers of --backend is 2, but it must be given",
+            "--workers is 3, but it must be given once, here or for the backend",
         ),
         (("--backend", "threads", "--preload", "json"), "the backend Threads has no such option"),
         (("--backend", "local:wrkers=3"), "did you mean 'workers'?"),
@@ -187,9 +187,12 @@ def test_a_study_file_gives_options_and_flags_replace_them(folder):
         (("--show", "loud"), "--show is 'loud', but its name must be one of auto, json"),
         (
             ("--scheduler", "asha:eta=2", "--eta", 3),
-            "eta of --scheduler is 2, but it must be given",
+            "--eta is 3, but it must be given once, here or for the scheduler",
         ),
-        (("--workers", 0), "workers is 0, but it must be a whole number of at least 1, or 'auto'"),
+        (
+            ("--workers", 0),
+            "--workers is 0, but it must be a whole number of at least 1, or 'auto'",
+        ),
     ],
 )
 def test_options_that_are_refused(folder, options, told):
@@ -290,7 +293,7 @@ def test_retrain_on_another_backend(finished):
     there = ["retrain", "train.db", "--resource", 2]
     rungwise(finished, *there, "--backend", "threads", expect=0)
     refused = rungwise(finished, *there, "--backend", "threads", "--preload", "json", expect=2)
-    assert "preload is ['json'], but the backend Threads has no such option" in refused.stderr
+    assert "--preload is ['json'], but the backend Threads has no such option" in refused.stderr
     rungwise(finished, *there, "--preload", "json", expect=0)
 
 
@@ -606,7 +609,10 @@ def test_a_goal_in_the_study_file_stays(folder):
         ([*TUNE, "--workers", "many"], "or 'auto'"),
         ([*TUNE, "--goal", "best"], "'min' or 'max'"),
         ([*TUNE, "--scheduler", "asha"], "needs a maximum"),
-        ([*TUNE, "--scheduler", "asha", "--ranking", "exact"], "has no --ranking"),
+        (
+            [*TUNE, "--scheduler", "asha", "--ranking", "exact"],
+            "--ranking is 'exact', but the scheduler ASHA has no such",
+        ),
         ([*TUNE, "--checkpoint-quota", "much"], "'20GB'"),
         ([*TUNE, "--metric", "not a name"], "must be a name"),
         (["resume", "nothing.db"], "there is no such file"),

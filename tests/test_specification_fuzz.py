@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 import rungwise as rw
 from rungwise.errors import RungwiseError
+from rungwise.options.build import StudyRequest, build_study, name_arguments
+from rungwise.options.study_options import RunOptions
 from rungwise.specification import files, load_function, read_space, read_study
 
 pytestmark = pytest.mark.no_cover
@@ -177,8 +179,16 @@ def test_any_file_is_a_study_or_refused(tmp_path_factory, data):
     path = folder / "fuzzed_study.yaml"
     path.write_text(json.dumps(data), encoding="utf-8")
     found = read_or_refused(read_study, path)
-    if found is not None:
-        assert isinstance(found["space"], rw.Space)
+    if found is None:
+        return
+    assert isinstance(found.space, rw.Space)
+
+    def ask(written):
+        with name_arguments(written.document.name_argument):
+            RunOptions.ask(written.options)
+            return build_study(StudyRequest.read(written.space, written.options))
+
+    read_or_refused(ask, found)
 
 
 @settings(max_examples=200)

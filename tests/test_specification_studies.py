@@ -13,11 +13,13 @@ import rungwise as rw
 from rungwise import rankings, searchers
 from rungwise.errors import InvalidArgumentError
 from rungwise.options import list_options
+from rungwise.options.build import StudyRequest, build_study, name_arguments
+from rungwise.options.checks import guess_goal
 from rungwise.options.registry import SEARCHERS
-from rungwise.options.study_options import LadderOptions
+from rungwise.options.scheduler_options import choose_scheduler
+from rungwise.options.study_options import LadderOptions, RunOptions
 from rungwise.scripts import Script
 from rungwise.specification import load_function, read_space, read_study
-from rungwise.specification.choices import guess_goal
 from rungwise.specification.studies import KEYS
 
 ROOT = Path(__file__).parents[1]
@@ -40,9 +42,28 @@ STUDY = """
 """
 
 
+OF_SCHEDULER = {each.name for each in list_options(LadderOptions)}
+
+
 def study(folder, text="", base=STUDY):
+    """What a file says, with values in place of names."""
     (folder / "train.sh").touch()
-    return read_study(written(folder, "study.yaml", textwrap.dedent(base) + textwrap.dedent(text)))
+    path = written(folder, "study.yaml", textwrap.dedent(base) + textwrap.dedent(text))
+    read = read_study(path)
+    with name_arguments(read.document.name_argument):
+        request = StudyRequest.read(read.space, read.options)
+        recipe, _ = choose_scheduler(
+            request.search.scheduler, request.ladder.given, request.search.max_resource
+        )
+        values = {"searcher": request.search.searcher, "backend": RunOptions.ask(read.options)}
+    found = {"train": read.train, "space": read.space, **read.options}
+    if {"scheduler", *OF_SCHEDULER} & set(found):
+        found = {key: found[key] for key in found if key not in OF_SCHEDULER}
+        found["scheduler"] = recipe
+    if "backend" in found:
+        found = {key: found[key] for key in found if key not in ("workers", "preload")}
+        values["backend"] = values["backend"].backend
+    return {key: values.get(key, found[key]) for key in found}
 
 
 def test_the_least_a_study_says(tmp_path):
@@ -52,6 +73,14 @@ def test_the_least_a_study_says(tmp_path):
         "metric": "loss",
         "goal": "min",
     }
+
+
+def test_a_file_is_read_as_it_is_written(tmp_path):
+    (tmp_path / "train.sh").touch()
+    text = STUDY + "    scheduler: asha:eta=2\n    max_resource: 9\n    backend: {type: local}\n"
+    found = read_study(written(tmp_path, "study.yaml", text)).options
+    names = {"scheduler": "asha:eta=2", "max_resource": 9, "backend": {"type": "local"}}
+    assert found == {"metric": "loss", "goal": "min", **names}
 
 
 @pytest.mark.parametrize(
@@ -71,16 +100,20 @@ def test_well_known_metrics_tell_their_goal(metric, goal):
 
 
 def test_the_goal_of_a_well_known_metric_may_be_left_out(tmp_path):
-    base = "train: train.sh\nspace: {{lr: [1]}}\nmetric: {}\n"
-    assert study(tmp_path, base=base.format("val_accuracy"))["goal"] == "max"
-    assert study(tmp_path, base=base.format("loss"))["goal"] == "min"
-    assert study(tmp_path, "goal: max", base=base.format("loss"))["goal"] == "max"
-    with pytest.raises(InvalidArgumentError, match="it must also give goal"):
-        study(tmp_path, base=base.format("speed"))
-    with pytest.raises(InvalidArgumentError, match="it must also give goal"):
-        study(tmp_path, base=base.format(3))
-    written(tmp_path, "study.yaml", base.format("speed"))
-    assert "goal" not in read_study(tmp_path / "study.yaml", need_goal=False)
+    (tmp_path / "train.sh").touch()
+
+    def find_goal(metric, more=""):
+        text = f"train: train.sh\nspace: {{lr: [1]}}\nmetric: {metric}\n{more}"
+        read = read_study(written(tmp_path, "study.yaml", text))
+        return build_study(StudyRequest.read(read.space, read.options)).study.goal
+
+    assert find_goal("val_accuracy") == "max"
+    assert find_goal("loss") == "min"
+    assert find_goal("loss", "goal: max") == "max"
+    with pytest.raises(InvalidArgumentError, match="goal is missing: say whether"):
+        find_goal("speed")
+    with pytest.raises(InvalidArgumentError, match=r"metric \(study.yaml, line 3\) is 3"):
+        find_goal(3)
 
 
 def test_all_a_study_can_say(tmp_path):
@@ -159,7 +192,10 @@ def test_all_a_study_can_say(tmp_path):
         ("scheduler: halving", rw.SuccessiveHalving()),
         ("scheduler: async-hyperband", rw.AsyncHyperband()),
         ("scheduler: fixed\nmax_resource: 3", rw.FixedResource(3)),
-        ("scheduler: {type: fixed, resource: 3}\nmax_resource: 9", rw.FixedResource(3)),
+        ("scheduler: {type: fixed, resource: 3}\nmax_resource: 3", rw.FixedResource(3)),
+        ("max_resource: 9\neta: 4", rw.AdaptiveHalving(1, 9, 4)),
+        ("max_resource: 9\nsize: 4", rw.AdaptiveHalving(1, 9, size=4)),
+        ("max_resource: 9\npromote: quantile", rw.PASHA(1, 9, promote="quantile")),
         ("scheduler: random\nmax_resource: 9", rw.RandomSearch(9)),
         ("min_resource: 3", rw.PASHA(3)),
         ("ranking: leader", rw.PASHA(ranking=rankings.Leader())),
@@ -268,9 +304,8 @@ def test_options_of_the_scheduler_have_keys(tmp_path):
 
 
 def test_every_option_that_a_file_can_have_is_an_argument_of_tune():
-    of_scheduler = {each.name for each in list_options(LadderOptions)}
     of_file = {"command", "flags", "environment", "track"}  # the last are callbacks
-    assert set(KEYS) - of_scheduler - of_file <= set(inspect.signature(rw.tune).parameters)
+    assert set(KEYS) - OF_SCHEDULER - of_file <= set(inspect.signature(rw.tune).parameters)
 
 
 def test_one_earlier_study_needs_no_list(tmp_path):
@@ -311,17 +346,20 @@ def test_one_earlier_study_needs_no_list(tmp_path):
             "scheduler: sgd",
             "scheduler (study.yaml, line 6) is 'sgd', but its name must be one of pasha",
         ),
-        ("scheduler: {type: sgd}", "type of scheduler"),
+        ("scheduler: {type: sgd}", "is {'type': 'sgd'}, but its name must be one of pasha"),
         ("scheduler: 3", "or a mapping with such a type"),
-        ("scheduler: {type: asha, ranking: noise}", "a key of scheduler.ranking"),
-        ("scheduler: asha\nranking: noise", "ranking (study.yaml, line 7) is 'noise', but ASHA"),
+        (
+            "scheduler: {type: asha, ranking: noise}",
+            "but the options of asha are min_resource, max_resource, eta",
+        ),
+        ("scheduler: asha\nranking: noise", "ranking (study.yaml, line 7) is 'noise', but the sch"),
         ("scheduler: {type: asha, eta: 3}\neta: 2", "it must be given once"),
         ("scheduler: {type: asha, eta: x}", "scheduler.eta (study.yaml, line 6) is 'x'"),
         ("scheduler: {type: asha, promote: [x]}", "'floor' or 'quantile'"),
-        ("scheduler: fixed", "FixedResource must also be given resource"),
+        ("scheduler: fixed", "is 'fixed', but it must be fixed:RESOURCE"),
         ("eta: 1", "eta (study.yaml, line 6) is 1"),
         ("min_resource: 9\nmax_resource: 3", "min_resource (study.yaml, line 6) is 9"),
-        ("ranking: soft", "Soft must also be given epsilon"),
+        ("ranking: soft", "is 'soft', but it must be soft:EPSILON"),
         ("ranking: soft:x", "ranking (study.yaml, line 6) is 'x', but it must be a finite"),
         ("ranking: {type: soft, epsilon: -1}", "ranking.epsilon (study.yaml, line 6) is -1"),
         ("ranking: {type: soft, eps: 1}", "did you mean 'epsilon'"),
@@ -330,8 +368,8 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("searcher: 3", "searcher (study.yaml, line 6) is 3, but it must be one of random"),
         ("searcher: {startup: 3}", "type of searcher (study.yaml, line 6) is None"),
         ("searcher: {type: gp, strtup: 3}", "did you mean 'startup'?"),
-        ("searcher: {type: gp, startup: 1}", "startup of searcher (study.yaml, line 6) is 1"),
-        ("searcher: {type: gp, startup: [1]}", "startup of searcher (study.yaml, line 6) is [1]"),
+        ("searcher: {type: gp, startup: 1}", "searcher.startup (study.yaml, line 6) is 1"),
+        ("searcher: {type: gp, startup: [1]}", "searcher.startup (study.yaml, line 6) is [1]"),
         ("transfer: 3", "transfer (study.yaml, line 6) is 3, but it must be the name of a study"),
         ("transfer: [a.db, {}]", "transfer[1] (study.yaml, line 6) is {}"),
         ("leaders: 0", "leaders (study.yaml, line 6) is 0"),
@@ -341,12 +379,18 @@ def test_one_earlier_study_needs_no_list(tmp_path):
         ("backend: {type: local, workers: 0}", "backend.workers (study.yaml, line 6) is 0"),
         ("backend: local:workers=0", "backend (study.yaml, line 6) is 0, but it must be a whole"),
         ("backend: local:2\nworkers: 3", "workers (study.yaml, line 7) is 3, but it must be given"),
-        ("backend: threads\npreload: [json]", "preload (study.yaml, line 7) is ['json'], but Thr"),
+        (
+            "backend: threads\npreload: [json]",
+            "preload (study.yaml, line 7) is ('json',), but the b",
+        ),
         ("show: loud", "show (study.yaml, line 6) is 'loud', but its name must be one of auto"),
         ("checkpoints: 3", "checkpoints (study.yaml, line 6) is 3"),
         ("grace: -1", "grace (study.yaml, line 6) is -1"),
         ("metric_: 1", "did you mean 'metric'"),
-        ("scheduler: asha\nsize: 3", "size (study.yaml, line 7) is 3, but ASHA has no such option"),
+        (
+            "scheduler: asha\nsize: 3",
+            "size (study.yaml, line 7) is 3, but the scheduler ASHA has no such",
+        ),
         ("num_samples: 4", "is 'num_samples', but did you mean 'trials'?"),
         ("max_t: 4", "is 'max_t', but did you mean 'max_resource'?"),
     ],
@@ -361,7 +405,7 @@ def test_bad_studies_are_refused_with_their_place(tmp_path, text, told):
     ("base", "told"),
     [
         ("space: {a: [1]}\nmetric: x\ngoal: min", "either train or command"),
-        ("train: train.sh\nspace: {a: [1]}", "it must also give metric, goal"),
+        ("train: train.sh\nspace: {a: [1]}", "it must also give metric"),
         ("{}", "a study with nothing"),
         ("- train", "a study must be a mapping"),
         ("train: 3\nspace: {a: [1]}\nmetric: x\ngoal: min", "train (study.yaml, line 1) is 3"),
@@ -407,12 +451,12 @@ def test_functions_are_named_by_file_or_module(tmp_path):
 def test_a_study_in_json(tmp_path):
     (tmp_path / "train.sh").touch()
     entries = {"train": "train.sh", "space": {"lr": [1]}, "metric": "x", "goal": "min"}
-    assert read_study(written(tmp_path, "study.json", json.dumps(entries)))["metric"] == "x"
+    assert read_study(written(tmp_path, "study.json", json.dumps(entries))).options["metric"] == "x"
 
 
 def test_the_examples_are_legal():
     found = read_study(ROOT / "examples/shell/study.yaml")
-    assert found["train"].command == (str(ROOT / "examples/shell/train.sh"),)
+    assert found.train.command == (str(ROOT / "examples/shell/train.sh"),)
     assert read_space(ROOT / "examples/script/space.yaml").names == ("decay", "lr", "order")
 
 

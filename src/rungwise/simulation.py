@@ -20,8 +20,8 @@ from rungwise.core.seeding import generator
 from rungwise.core.study import Study
 from rungwise.driver import Driver
 from rungwise.errors import InvalidArgumentError
-from rungwise.options.checks import check_scheduler
 from rungwise.options.registry import SEARCHERS
+from rungwise.options.scheduler_options import choose_scheduler
 from rungwise.schedulers import FixedResource
 from rungwise.searchers import AmongRows
 from rungwise.searchers.checking import check_searcher
@@ -148,7 +148,7 @@ def simulate(
         True
     """
     must_be("table", table, Table, "a rungwise.Table")
-    recipe: Recipe = check_scheduler("scheduler", scheduler)
+    recipe, _ = choose_scheduler(scheduler, {})
     proposer = SEARCHERS.resolve("searcher", searcher)
     whole("workers", workers, at_least=1)
     whole("seed", seed, at_least=0)

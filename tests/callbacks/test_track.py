@@ -98,13 +98,13 @@ def test_a_name_that_is_unknown_is_answered_with_a_near_one(folder):
     ],
 )
 def test_a_study_file_tracks_into_its_own_folder(folder, track):
-    (given,) = read_study(write_study(folder, track))["callbacks"]
+    (given,) = read_study(write_study(folder, track)).options["callbacks"]
     assert repr(given) == repr(CSV(folder / "reports.csv"))
 
 
 def test_a_study_file_may_name_several(folder):
     track = "track:\n  - tensorboard\n  - {type: csv, file: /r.csv}\n"
-    given = read_study(write_study(folder, track))["callbacks"]
+    given = read_study(write_study(folder, track)).options["callbacks"]
     assert [repr(each) for each in given] == [repr(TensorBoard(folder / "runs")), "CSV('/r.csv')"]
 
 

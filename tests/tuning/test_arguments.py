@@ -10,8 +10,8 @@ import pytest
 import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
 from rungwise.errors import InvalidArgumentError, StoreUnavailableError
-from rungwise.options.study_options import RunOptions, SearchOptions, StopOptions
-from rungwise.tuning.plan import build_limits, build_study
+from rungwise.options.build import StudyRequest, build_study
+from rungwise.options.study_options import RunOptions
 
 SPACE = {"x": rw.Float(0, 1)}
 
@@ -107,9 +107,18 @@ WRONG = {
     "backend and its short form": (
         {"backend": rw.Local(2)},
         "workers",
-        "give it to the backend: backend=Local(workers=1)",
+        "give it to the backend: backend=Local(workers=1, …)",
     ),
-    "backend by name and a short form": ({"backend": "threads"}, "workers", "Threads(workers=1)"),
+    "backend by name and a short form that it lacks": (
+        {"backend": "threads", "preload": ["json"]},
+        "preload",
+        "the backend Threads has no such option; its options are workers",
+    ),
+    "backend with a short form twice": (
+        {"backend": "local:workers=2"},
+        "workers",
+        "it must be given once, here or for the backend",
+    ),
     "grace below 0": ({"grace": -1}, "grace", "at least 0"),
     "grace of ages": ({"grace": 1e30}, "grace", "at most 1e+09"),
     "report_timeout of ages": ({"report_timeout": 1e30}, "report_timeout", "at most 1e+09"),
@@ -210,18 +219,8 @@ def test_files_of_somebody_elses_are_left_alone(tmp_path, call):
 
 
 def asked(**changes):
-    limits = build_limits(StopOptions(**changes.pop("limits", {})))
-    arguments = {
-        "goal": "max",
-        "scheduler": None,
-        "max_resource": None,
-        "searcher": None,
-        "initial": (),
-        "seed": 0,
-        "limits": limits,
-        **changes,
-    }
-    return build_study(SPACE, **arguments)
+    built = build_study(StudyRequest.read(SPACE, {"metric": "accuracy", **changes}))
+    return built.study, built.open_ended
 
 
 def test_the_default_scheduler_follows_from_whether_the_maximum_is_known():
@@ -247,7 +246,7 @@ def test_without_a_maximum_pasha_alone_has_a_safety_net():
     [({"seconds": 5}, None), ({"resource_budget": 5}, None), ({"target": 0.5}, 256), ({}, 256)],
 )
 def test_trials_are_limited_where_nothing_else_is_sure_to_end(limits, trials):
-    assert asked(limits=limits)[0].limits.trials == trials
+    assert asked(**limits)[0].limits.trials == trials
 
 
 def test_the_scheduler_may_have_the_maximum_or_the_call_or_both():
@@ -296,8 +295,9 @@ def test_a_study_that_is_resumed_changes_its_backend_or_a_field_of_it():
     assert RunOptions.read(kept, {"workers": 2}).backend == rw.Local(2, preload=("json",))
     assert RunOptions.read(kept, {"backend": "threads"}).backend == rw.Threads()
     assert RunOptions.read(kept, {"backend": rw.Threads(2)}).backend == rw.Threads(2)
+    assert RunOptions.read(kept, {"backend": "threads", "workers": 2}).backend == rw.Threads(2)
     with pytest.raises(InvalidArgumentError, match="give it to the backend"):
-        RunOptions.read(kept, {"backend": "threads", "workers": 2})
+        RunOptions.read(kept, {"backend": rw.Threads(), "workers": 2})
     threads = RunOptions(backend=rw.Threads(2)).to_json()
     assert RunOptions.read(threads, {"workers": 5}).backend == rw.Threads(5)
     with pytest.raises(
@@ -331,7 +331,7 @@ def test_what_the_file_has_fixed_cannot_be_changed():
 
 
 def test_names_are_accepted_where_values_are():
-    found = SearchOptions(metric="x", goal="min", scheduler="halving:eta=4", searcher="sobol:1")
-    assert found.scheduler == rw.SuccessiveHalving(eta=4)
-    assert found.searcher == rw.searchers.Sobol(1)
+    study, _ = asked(scheduler="halving:eta=4", searcher="sobol:1", max_resource=9)
+    assert study.scheduler == rw.SuccessiveHalving(eta=4, max_resource=9)
+    assert study.searcher == rw.searchers.Sobol(1)
     assert RunOptions(backend="local:workers=2,gpus_per_worker=0.5").backend == rw.Local(2, 0.5)

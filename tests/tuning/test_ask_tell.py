@@ -22,9 +22,10 @@ from rungwise.core.decisions import CONTINUE, PAUSE, STOP, StartJob
 from rungwise.core.engine import Engine
 from rungwise.core.events import Reported as ReportedEvent
 from rungwise.errors import CorruptLogError
+from rungwise.options import build
 from rungwise.run import Assignment
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning import ask_tell, plan, requests
+from rungwise.tuning import ask_tell, requests
 
 SPACE = {"x": rw.Float(0, 1)}
 LIMITS = {"metric": "loss", "goal": "min", "max_resource": 9, "trials": 9, "scheduler": "pasha"}
@@ -762,7 +763,7 @@ def test_a_callback_that_raises_ends_nothing():
 
 
 def test_the_safety_net_of_a_study_without_a_maximum_is_said(monkeypatch):
-    monkeypatch.setattr(plan, "SAFETY_RUNGS", 2)
+    monkeypatch.setattr(build, "SAFETY_RUNGS", 2)
     recipe = rw.PASHA(ranking="exact")
 
     def run():

@@ -233,3 +233,20 @@ def test_a_study_goes_on_with_the_default_scheduler_of_when_it_was_begun(tmp_pat
     assert (again.trials, again.view.recipe) == (8, rw.PASHA(max_resource=9))
     with pytest.raises(rw.StudyDiffersError, match="PASHA in the file, AdaptiveHalving asked for"):
         rw.tune(train, space, trials=8, scheduler="adaptive", **given)
+
+
+def test_a_study_of_0_2_0_goes_on_with_what_its_flags_meant_then(tmp_path, monkeypatch):
+    """``--max-resource 9 --eta 4`` was PASHA on the command line."""
+    monkeypatch.chdir(tmp_path)
+    code = "for epoch in run.resources(): run.report(epoch, loss=config['x'])"
+    (tmp_path / "train.py").write_text(f"def train(config, run):\n    {code}\n")
+    (tmp_path / "space.yaml").write_text("x: {type: float, low: 0, high: 1}\n")
+    command = ["tune", "train.py:train", "--space", "space.yaml", "--metric", "loss", "--quiet"]
+    command += ["--max-resource", "9", "--eta", "4", "--backend", "threads:1"]
+    done = run_here([*command, "--trials", "4", "--scheduler", "pasha"])
+    assert done.returncode == 0, done.stderr
+    done = run_here([*command, "--trials", "6"])
+    assert done.returncode == 0, done.stderr
+    again = rw.load("train.db")
+    assert (again.trials, again.view.recipe) == (6, rw.PASHA(1, 9, 4))
+    assert "AdaptiveHalving asked for" in run_here([*command, "--size", "4"]).stderr

@@ -13,6 +13,10 @@ from command_line import run_here
 
 import rungwise as rw
 from rungwise.core.failures import Failure
+from rungwise.options import list_options
+from rungwise.options.foreign_names import OF_SCHEDULER
+from rungwise.options.registry import SCHEDULERS
+from rungwise.options.study_options import LadderOptions
 from rungwise.tuning.first_failures import SAME_FAILURES, SAME_TRIALS, FirstFailures, name_kind
 
 SPACE = {"x": rw.Float(0, 1)}
@@ -308,6 +312,34 @@ def test_names_of_other_libraries_are_answered_with_ours(theirs, ours):
     assert isinstance(wrong.value, rw.RungwiseError)
 
 
+@pytest.mark.parametrize("call", [rw.tune, rw.open_study])
+def test_an_option_of_the_scheduler_is_answered_with_how_to_give_it(call):
+    def refuse(**given):
+        with pytest.raises(rw.UnknownArgumentError) as wrong:
+            call(None, {}, metric="loss", **given)
+        return str(wrong.value)
+
+    text = refuse(variant="stopping")
+    assert 'scheduler="pasha:variant=stopping"' in text
+    assert "scheduler=rungwise.PASHA(variant='stopping')" in text
+    assert 'scheduler="adaptive:size=40"' in refuse(size=40)
+    assert 'scheduler="pasha:ranking=soft:0.02"' in refuse(ranking="soft:0.02")
+    assert refuse(ranking="rbo:0.5,0.5").endswith(
+        "it belongs to the scheduler: scheduler=rungwise.PASHA(ranking='rbo:0.5,0.5')"
+    )
+    assert "scheduler=rungwise.PASHA(ranking=Soft(epsilon=0.02))" in refuse(
+        ranking=rw.rankings.Soft(0.02)
+    )
+
+
+def test_every_option_of_a_scheduler_without_an_argument_has_such_an_answer():
+    flags = {each.name for each in list_options(LadderOptions) if not each.keyword}
+    assert set(OF_SCHEDULER) == flags
+    for name, (word, kind) in OF_SCHEDULER.items():
+        assert SCHEDULERS.find(word) is getattr(rw, kind)
+        assert name in getattr(rw, kind).__dataclass_fields__
+
+
 def test_every_name_that_is_suggested_exists_and_no_foreign_one_is_ours():
     import inspect  # noqa: PLC0415
 
@@ -332,7 +364,10 @@ def test_the_options_of_a_ladder_may_stand_beside_the_name_of_its_scheduler():
         assert result.view.recipe == recipe
     with pytest.raises(rw.InvalidArgumentError, match=r"eta is 4, but give it to the scheduler: "):
         tune(without_checkpoints, scheduler=rw.ASHA(), eta=4)
-    with pytest.raises(rw.InvalidArgumentError, match=r"eta is 4, but RandomSearch has no eta"):
+    with pytest.raises(
+        rw.InvalidArgumentError,
+        match=r"eta is 4, but the scheduler RandomSearch",
+    ):
         tune(without_checkpoints, scheduler="random", eta=4)
     with pytest.raises(rw.InvalidArgumentError, match=r"eta is 1, but"):
         tune(without_checkpoints, eta=1)

@@ -16,8 +16,8 @@ from backend_kinds import on_backend
 import rungwise as rw
 from rungwise.core.decisions import Done
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
+from rungwise.options import build
 from rungwise.storage.study_file import StudyFile, study_folder
-from rungwise.tuning import plan
 
 SPACE = {"x": rw.Float(0, 1)}
 pytestmark = pytest.mark.usefixtures("backend")
@@ -402,7 +402,7 @@ def unstable(config, run):
 
 @pytest.mark.parametrize("maximum", [None, 8])
 def test_an_open_ladder_is_climbed_to_its_safety_net_with_a_warning(tmp_path, monkeypatch, maximum):
-    monkeypatch.setattr(plan, "SAFETY_RUNGS", 3)
+    monkeypatch.setattr(build, "SAFETY_RUNGS", 3)
     scheduler = rw.PASHA(eta=2, ranking=rw.rankings.Exact())
     options = {"scheduler": scheduler, "max_resource": maximum, "trials": 24}
     if maximum is None:

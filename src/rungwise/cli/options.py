@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
 
-from rungwise.options import Option
-from rungwise.options.study_options import list_names
+from rungwise.options import Option, list_options
+from rungwise.options.backend_options import SHORT_FORMS
+from rungwise.options.registry import BACKENDS, CALLBACKS, SCHEDULERS, Family, list_parameters
+from rungwise.options.study_options import GROUPS, LadderOptions, list_names
 
 Command = Callable[..., None]
+
+_FLAGS = {each.name: each.flag_name for each in (*list_options(*GROUPS), *SHORT_FORMS) if each.flag}
+_NAMED: tuple[tuple[Family, tuple[Option, ...]], ...] = (
+    (SCHEDULERS, list_options(LadderOptions)),
+    (BACKENDS, SHORT_FORMS),
+)
 
 
 def with_options(options: Iterable[Option]) -> Callable[[Command], Command]:
@@ -76,3 +84,41 @@ def describe(each: Option) -> str:
     if not each.required and each.default not in (None, ()) and each.default is not False:
         parts.append(f"Default: {each.default}.")
     return " ".join(parts)
+
+
+def name_flag(argument: str) -> str:
+    """What an argument is called on the command line, for errors: ``eta of --scheduler``."""
+    inner, of, outer = argument.rpartition(" of ")
+    return f"{inner}{of}{_FLAGS.get(outer, outer)}"
+
+
+def build_callbacks(given: Mapping[str, Any]) -> list[Any]:
+    """The callbacks that --track names."""
+    return [CALLBACKS.build(text, "--track") for text in given.get("track", ())]
+
+
+def replace_options(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a study file, with flags in their place.
+
+    A flag replaces the key of its name. A flag for an option of the scheduler or the backend
+    replaces also what the file's scheduler or backend says of it; a flag for another scheduler or
+    backend leaves out the keys of those options that this has not, or that the flag gives itself.
+
+    Args:
+        written: the options of the file.
+        given: the flags.
+    """
+    kept = dict(written)
+    for family, beside in _NAMED:
+        flags = {each.name for each in beside if each.name in given}
+        if family.noun in given:
+            word, own = family.unfold(given[family.noun])
+            other = set(list_parameters(family.find(word))) - set(own)
+            for each in beside:
+                if each.name not in other:
+                    kept.pop(each.name, None)
+        elif family.noun in kept and flags:
+            word, own = family.unfold(kept[family.noun])
+            rest = {key: value for key, value in own.items() if key not in flags}
+            kept[family.noun] = {"type": word, **rest}
+    return {**kept, **given}

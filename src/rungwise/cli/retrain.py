@@ -10,12 +10,13 @@ import typer
 from rungwise.cli import summary
 from rungwise.cli.arguments import Function, ResultAsJson, Study, Trust
 from rungwise.cli.console import out, progress
-from rungwise.cli.options import with_options
+from rungwise.cli.options import build_callbacks, name_flag, with_options
 from rungwise.cli.retrained import print_retrained
 from rungwise.cli.summary import line
-from rungwise.cli.tune import choose_backend, choose_callbacks, interruptible, load_trainable
+from rungwise.cli.tune import interruptible, load_trainable
 from rungwise.options import list_options
-from rungwise.options.backend_options import SHORT_FORMS
+from rungwise.options.backend_options import SHORT_FORMS, choose_backend
+from rungwise.options.build import name_arguments
 from rungwise.options.study_options import OutputOptions, RunOptions
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning import function_reference
@@ -74,10 +75,10 @@ def retrain(
         about = file.about
     own = {"train": train is None, "backend": "backend" not in given}
     check_trust(about, result.path, **own, trust=trust)
-    choose_callbacks(given)
-    callbacks = given.pop("callbacks", ())
-    if given:
-        choose_backend({"backend": result.backend}, given)
+    callbacks, backend = build_callbacks(given), None
+    if given.keys() - {"track"}:
+        with name_arguments(name_flag):
+            backend = choose_backend(given.get("backend"), given, result.backend)
     if train is not None:
         trainable = load_trainable(train)
     else:
@@ -90,7 +91,7 @@ def retrain(
             trial=trial,
             early_stop=early_stop,
             fresh=fresh,
-            backend=given.get("backend"),
+            backend=backend,
             on_report=lambda reached, _: advance(int(reached), int(until)),
             callbacks=callbacks,
         )

@@ -11,14 +11,15 @@ import typer
 
 from rungwise.benchmarks.table import Table
 from rungwise.cli.console import grid, out, progress
-from rungwise.cli.options import with_options
+from rungwise.cli.options import name_flag, with_options
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_value
 from rungwise.options import list_options
+from rungwise.options.build import name_arguments
+from rungwise.options.scheduler_options import choose_scheduler
 from rungwise.options.study_options import LadderOptions, RunOptions, SearchOptions, StopOptions
 from rungwise.simulation import SimulationResult
 from rungwise.simulation import simulate as run
-from rungwise.specification import choices
 
 File = Annotated[Path, typer.Argument(help="An .npz file with one row per configuration.")]
 Trials = Annotated[
@@ -66,11 +67,11 @@ def simulate(
     """
     # Words are checked where they are used; their types are those of the library.
     wanted: Any = goal
-    table = Table.load(file, key=key, index=index, columns=_slice(columns), goal=wanted)
     finish, winner = given.pop("finish", "drain"), given.pop("winner", None)
-    scheduler = given.pop("scheduler", "pasha")
-    recipe = choices.build_scheduler(scheduler, **given)
-    with progress("simulating") as advance:
+    scheduler, maximum = given.pop("scheduler", None), given.pop("max_resource", None)
+    with name_arguments(name_flag), progress("simulating") as advance:
+        table = Table.load(file, key=key, index=index, columns=_slice(columns), goal=wanted)
+        recipe, _ = choose_scheduler(scheduler, given, maximum)
         result = run(
             table,
             recipe,
@@ -84,7 +85,7 @@ def simulate(
     if as_json:
         typer.echo(json.dumps(result.to_json()))
     else:
-        _show(result, table, scheduler)
+        _show(result, table, scheduler or type(recipe).__name__)
 
 
 def _slice(text: str | None) -> slice | None:

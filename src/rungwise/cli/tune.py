@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from rungwise.cli.arguments import AsJson, Function, Study, Trust
 from rungwise.cli.console import out
 from rungwise.cli.leaderboard import print_leaderboard
 from rungwise.cli.main import INTERRUPTED
-from rungwise.cli.options import with_options
+from rungwise.cli.options import build_callbacks, name_flag, replace_options, with_options
 from rungwise.cli.summary import as_line, line, print_summary, result_to_json
 from rungwise.display import QuietDisplay, Snapshot, choose
 from rungwise.errors import (
@@ -25,13 +26,15 @@ from rungwise.errors import (
 )
 from rungwise.formatting import strip_controls
 from rungwise.options import list_options
-from rungwise.options.backend_options import SHORT_FORMS, set_fields
+from rungwise.options.backend_options import SHORT_FORMS
+from rungwise.options.build import StudyRequest, name_arguments
 from rungwise.options.checks import check_display
-from rungwise.options.registry import BACKENDS, CALLBACKS, SEARCHERS
-from rungwise.options.study_options import GROUPS, LadderOptions, OutputOptions, RunOptions
+from rungwise.options.study_options import GROUPS, OutputOptions, RunOptions
 from rungwise.scripts import find_script
-from rungwise.specification import choices, load_function, read_space, read_study
+from rungwise.specification import load_function, read_space, read_study
+from rungwise.specification.document import Document
 from rungwise.specification.functions import is_reference
+from rungwise.specification.studies import WrittenStudy
 from rungwise.storage.study_file import shown
 from rungwise.tuning import api
 from rungwise.tuning.extending import EXTENDABLE
@@ -50,7 +53,6 @@ Quiet = Annotated[
 NOTHING_FOUND = 1
 """The exit code of a study that is over and in which no trial has reported a finite value."""
 
-_OF_SCHEDULER = tuple(each.name for each in list_options(LadderOptions))
 _SHOWN = tuple(
     each for each in list_options(OutputOptions) if each.name in ("show", "dashboard", "track")
 )
@@ -76,23 +78,29 @@ def tune(
 
     rungwise tune train.py --space space.yaml --metric accuracy --transfer last-week.db
     """
-    arguments = _arguments(what, space)
-    show = _choose_show({**arguments, **given}, quiet=quiet, as_json=as_json)
-    _choose_scheduler(arguments, given)
-    choose_backend(arguments, given)
-    choose_callbacks(given)
-    if "searcher" in given:
-        given["searcher"] = SEARCHERS.build(given["searcher"], "--searcher")
-    arguments.update(given)
-    if arguments.get("metric") is None:
-        rule = "name the metric that the training reports, such as --metric accuracy"
-        raise InvalidArgumentError("--metric", MISSING, rule)
-    if arguments["goal"] is None:
-        arguments["goal"] = _find_goal(arguments["metric"], announce=show not in ("quiet", "json"))
-    arguments.setdefault("study", f"{Path(what.partition(':')[0]).stem}.db")
-    arguments["show"] = display = _EndNoting(show)
-    with interruptible():
-        result = api.tune(**arguments)
+    written = _read_target(what, space)
+
+    def name(argument: str) -> str:
+        of_flag = argument.rpartition(" of ")[2] in given
+        return name_flag(argument if of_flag else written.document.name_argument(argument))
+
+    with name_arguments(name):
+        arguments = replace_options(written.options, given)
+        show = _choose_show(arguments, quiet=quiet, as_json=as_json)
+        if "metric" not in arguments:
+            rule = "name the metric that the training reports, such as --metric accuracy"
+            raise InvalidArgumentError("--metric", MISSING, rule)
+        request = StudyRequest.read(written.space, arguments)
+        options = RunOptions.ask(arguments)
+        display = _EndNoting(show)
+        output = OutputOptions(
+            study=arguments.get("study", f"{Path(what.partition(':')[0]).stem}.db"),
+            show=display,
+            callbacks=build_callbacks(given) or arguments.get("callbacks", ()),
+            dashboard=arguments.get("dashboard", False),
+        )
+        with interruptible():
+            result = api.carry_out(written.train, request, options, output)
     _finish(result, show, why=display.silent)
 
 
@@ -121,49 +129,12 @@ def resume(
     """
     show = _choose_show(given, quiet=quiet, as_json=as_json)
     given["show"] = display = _EndNoting(show)
-    choose_callbacks(given)
-    if "backend" in given:
-        choose_backend({}, given)
+    given["callbacks"] = build_callbacks(given)
+    given.pop("track", None)
     trainable = None if train is None else load_trainable(train)
-    with interruptible():
+    with interruptible(), name_arguments(name_flag):
         result = api.resume(study, trainable, trust=trust, **given)
     _finish(result, show, why=display.silent)
-
-
-def _choose_scheduler(arguments: dict[str, Any], given: dict[str, Any]) -> None:
-    """The scheduler of the flags, if any is about one: that of the study file is left out then."""
-    flags = {name: given.pop(name) for name in _OF_SCHEDULER if name in given}
-    if flags or "scheduler" in given:
-        maximum = given.get("max_resource", arguments.get("max_resource"))
-        text = given.pop("scheduler", None)
-        arguments["scheduler"] = choices.build_scheduler(text, max_resource=maximum, **flags)
-
-
-def choose_backend(arguments: dict[str, Any], given: dict[str, Any]) -> None:
-    """The backend of the flag or the study file, with the fields that have flags of their own."""
-    names = [each.name for each in SHORT_FORMS]
-    flags = {name: given.pop(name) for name in names if name in given}
-    backend = arguments.get("backend")
-    if "backend" in given:
-        text = given.pop("backend")
-        word, written = BACKENDS.parse(text, "--backend")
-        for name in sorted(set(flags) & set(written)):
-            rule = f"it must be given once, here or with --{name.replace('_', '-')}"
-            raise InvalidArgumentError(f"{name} of --backend", written[name], rule)
-        backend = BACKENDS.make(word, written, "--backend", text)
-        beside = {name: arguments.pop(name) for name in names if name in arguments}
-        flags = {**{name: beside[name] for name in beside if name not in written}, **flags}
-    if backend is None:
-        given.update(flags)
-    else:
-        given["backend"] = set_fields(backend, flags)
-
-
-def choose_callbacks(given: dict[str, Any]) -> None:
-    """The callbacks that --track names."""
-    if "track" in given:
-        texts = given.pop("track")
-        given["callbacks"] = [CALLBACKS.build(text, "--track") for text in texts]
 
 
 def load_trainable(text: str) -> Any:
@@ -171,16 +142,13 @@ def load_trainable(text: str) -> Any:
     return load_function(text) if is_reference(text) else find_script(text)
 
 
-def _arguments(target: str, space: Path | None) -> dict[str, Any]:
-    """The arguments of tune() that a target gives."""
+def _read_target(target: str, space: Path | None) -> WrittenStudy:
+    """What a target and the file of a space say; of a script or a function there are no options."""
     if Path(target).suffix.lower() in (".yaml", ".yml", ".json"):
-        # The metric may be another one on the command line: its goal is looked for afterwards.
-        arguments = {"goal": None, **read_study(target, need_goal=False)}
-        if isinstance(arguments["train"], str):
-            arguments["train"] = load_function(arguments["train"])
-        if space is not None:
-            arguments["space"] = read_space(space)
-        return arguments
+        written = read_study(target)
+        if isinstance(written.train, str):
+            written = replace(written, train=load_function(written.train))
+        return written if space is None else replace(written, space=read_space(space))
     train = load_trainable(target)
     if space is None:
         rule = "give the search space as a file, such as space.yaml (see `rungwise manual scripts`)"
@@ -188,16 +156,7 @@ def _arguments(target: str, space: Path | None) -> dict[str, Any]:
     found = read_space(space)
     if not is_reference(target):
         train.check(found)
-    return {"train": train, "space": found, "metric": None, "goal": None}
-
-
-def _find_goal(metric: str | None, *, announce: bool) -> str | None:
-    """The goal that the metric's name implies; what was assumed is printed."""
-    goal = None if metric is None else choices.guess_goal(metric)
-    if goal is not None and announce:
-        taken = f"the goal is {goal}, taken from the name of the metric, {metric}"
-        typer.echo(f"rungwise: {taken} (--goal changes it)", err=True)
-    return goal
+    return WrittenStudy(train, found, {}, Document({}))
 
 
 @contextmanager

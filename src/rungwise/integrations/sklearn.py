@@ -6,15 +6,12 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
 
-from rungwise.core.scheduler import Recipe
 from rungwise.packages import check_package
-from rungwise.rankings import Noise, Ranking
-from rungwise.schedulers import ASHA, PASHA
+from rungwise.rankings import Ranking
 
 check_package(
     "rungwise.integrations.sklearn",
@@ -89,6 +86,8 @@ class PASHASearchCV(RungSearchCV):
         Bohdal et al., PASHA: Efficient HPO and NAS with Progressive Resource Allocation (2023).
     """
 
+    _scheduler = "pasha"
+
     def __init__(
         self,
         estimator: Any,
@@ -111,13 +110,14 @@ class PASHASearchCV(RungSearchCV):
         warm_start: bool | Literal["auto"] = "auto",
         ranking: Ranking | str | None = None,
     ) -> None:
-        given = locals()  # the others are passed on under their own names
-        super().__init__(**{name: given[name] for name in signature(RungSearchCV).parameters})
+        super().__init__(
+            estimator, param_distributions, n_candidates=n_candidates, factor=factor,
+            resource=resource, max_resources=max_resources, min_resources=min_resources,
+            aggressive_elimination=aggressive_elimination, cv=cv, scoring=scoring, refit=refit,
+            error_score=error_score, return_train_score=return_train_score,
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, warm_start=warm_start,
+        )  # fmt: skip
         self.ranking = ranking
-
-    def _make_recipe(self) -> Recipe:
-        ranking: Any = Noise() if self.ranking is None else self.ranking
-        return PASHA(self.min_resources_, self.max_resources_, self.factor, ranking)
 
 
 class ASHASearchCV(RungSearchCV):
@@ -129,5 +129,4 @@ class ASHASearchCV(RungSearchCV):
         Li et al., A System for Massively Parallel Hyperparameter Tuning (2020).
     """
 
-    def _make_recipe(self) -> Recipe:
-        return ASHA(self.min_resources_, self.max_resources_, self.factor)
+    _scheduler = "asha"

@@ -24,7 +24,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from rungwise.core.ladder import Ladder
-from rungwise.core.scheduler import Recipe
 from rungwise.errors import InvalidArgumentError
 from rungwise.integrations.sklearn_continuing import (
     PASSES,
@@ -33,6 +32,7 @@ from rungwise.integrations.sklearn_continuing import (
     restore_kind,
 )
 from rungwise.integrations.sklearn_subsampling import Subsampling, check_constant
+from rungwise.options.scheduler_options import choose_scheduler
 from rungwise.space import Int
 from rungwise.tuning.asked_job import Job
 from rungwise.tuning.open_study import open_study
@@ -44,8 +44,10 @@ Amount = int | Literal["auto", "smallest", "exhaust"]
 class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no types
     """What the searches share."""
 
+    _scheduler: str
     estimator: Any
     cv: Any
+    ranking: Any = None
 
     def __init__(
         self,
@@ -87,9 +89,6 @@ class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no t
         self.aggressive_elimination = aggressive_elimination
         self.random_state = random_state
         self.warm_start = warm_start
-
-    def _make_recipe(self) -> Recipe:
-        raise NotImplementedError
 
     # -- fit -----------------------------------------------------------------------------------
 
@@ -216,7 +215,7 @@ class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no t
 
     def _run_search(self, evaluate_candidates: Callable[..., Any]) -> None:
         candidates = self._draw()
-        recipe = self._make_recipe()
+        ladder = {"min_resource": self.min_resources_, "eta": self.factor, "ranking": self.ranking}
         levels = self._ladder.levels
         self._evaluated: Counter[int] = Counter()
         space = {"candidate": Int(0, max(len(candidates) - 1, 1))}
@@ -226,7 +225,7 @@ class RungSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no t
             space,
             metric="score",
             goal="max",
-            scheduler=recipe,
+            scheduler=choose_scheduler(self._scheduler, ladder, self.max_resources_)[0],
             initial=initial,
             trials=len(candidates),
         ) as study:

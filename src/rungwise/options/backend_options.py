@@ -39,38 +39,30 @@ class UnknownBackend:
 UNKNOWN = "the study was run on a backend that is not known here: give backend=…"
 
 
-def choose_backend(backend: Any, shorts: Mapping[str, Any]) -> Any:
-    """The backend that Python's arguments ask for.
+def choose_backend(backend: Any, given: Mapping[str, Any], held: Any = None) -> Any:
+    """Return the backend that is asked for.
 
     Args:
-        backend: a backend, or the name of one; None for the default.
-        shorts: fields in their short form; None where one is not given.
+        backend: a backend, its name (see :func:`rungwise.options.registry.is_name`), or None.
+        given: arguments by name, and with them fields of the backend in their short form; None for
+            one that is not given.
+        held: the backend that short forms change if no other is asked for.
     """
-    given = {name: value for name, value in shorts.items() if value is not None}
-    if backend is None:
-        return Local(**given)
-    chosen = check_backend("backend", backend)
-    for name, value in given.items():
-        kind = type(chosen).__name__
-        rule = f"give it to the backend: backend={kind}({name}={value!r})"
-        raise InvalidArgumentError(name, value, rule)
-    return chosen
+    short = {each.name: given.get(each.name) for each in SHORT_FORMS}
+    beside = {name: value for name, value in short.items() if value is not None}
+    if backend is None and held is not None:
+        return _set_fields(held, beside)
+    return check_backend("backend", BACKENDS.choose(backend, beside, Local))
 
 
-def set_fields(backend: Any, given: Mapping[str, Any]) -> Any:
-    """A backend with fields of other values.
-
-    Args:
-        backend: the backend.
-        given: the values by the names of the fields.
-    """
+def _set_fields(backend: Any, given: Mapping[str, Any]) -> Any:
     known = [each.name for each in fields(backend)]
     for name, value in given.items():
         if name not in known:
             kind = type(backend).__name__
             rule = f"the backend {kind} has no such option; its options are {', '.join(known)}"
             raise InvalidArgumentError(name, value, rule)
-    return replace(backend, **given)
+    return replace(backend, **given) if given else backend
 
 
 def read_backend(options: Mapping[str, Any], types: Iterable[type] = ()) -> Any:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from rungwise.backends.base import BackendRecipe
 from rungwise.callbacks.base import METHODS, Callback
 from rungwise.checkpoints import check_address, is_address, parse_bytes
-from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import MISSING, InvalidArgumentError
-from rungwise.options.registry import BACKENDS, CALLBACKS, DISPLAYS, SCHEDULERS, SEARCHERS
+from rungwise.options.registry import BACKENDS, CALLBACKS, DISPLAYS, SEARCHERS
 from rungwise.validation import adopt, must_be, one_of
 
 GOALS: Mapping[Literal["min", "max"], tuple[str, ...]] = {
@@ -65,7 +64,7 @@ def check_metric(name: str, value: Any) -> str:
     return value
 
 
-def check_goal(name: str, value: Any) -> str:
+def check_goal(name: str, value: Any) -> Literal["min", "max"]:
     """``"min"`` or ``"max"``."""
     if value is None:
         rule = (
@@ -76,7 +75,7 @@ def check_goal(name: str, value: Any) -> str:
     spelled = {"minim": "min", "maxim": "max"}.get(str(value).lower()[:5])
     if spelled is not None:
         raise InvalidArgumentError(name, value, f"did you mean {spelled!r}? it must be min or max")
-    return str(one_of(name, value, ("min", "max")))
+    return cast('Literal["min", "max"]', one_of(name, value, ("min", "max")))
 
 
 def check_unit(name: str, value: Any) -> str:
@@ -86,13 +85,6 @@ def check_unit(name: str, value: Any) -> str:
         rule = f"it must be a word of at most {LONGEST_UNIT} letters, such as epochs"
         raise InvalidArgumentError(name, value, rule)
     return str(value)
-
-
-def check_scheduler(name: str, value: Any) -> Any:
-    """A recipe, or the name of one."""
-    recipe = SCHEDULERS.resolve(name, value)
-    must_be(name, recipe, Recipe, "a recipe such as rungwise.PASHA(…), or the name of one")
-    return recipe
 
 
 def check_searcher(name: str, value: Any) -> Any:

@@ -35,7 +35,7 @@ FOREIGN: Mapping[str, tuple[str, ...]] = {
     "min_resource=": ("grace_period", "min_t", "min_budget", "min_epochs"),
     "eta=": ("reduction_factor", "factor"),
     'scheduler=, such as "asha" or rungwise.PASHA(min_resource=…, eta=…),': (
-        *("pruner", "brackets", "max_t_attr", "ranking", "promote", "variant"),
+        *("pruner", "brackets", "max_t_attr"),
     ),
     "searcher=": ("sampler", "search_alg", "search", "suggester", "algo", "optimizer", "method"),
     "initial=": ("points_to_evaluate", "initial_points", "init_configs", "enqueue"),
@@ -52,6 +52,12 @@ FOREIGN: Mapping[str, tuple[str, ...]] = {
 }
 """What an argument is called here, and what other libraries call it."""
 
+OF_SCHEDULER: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("ranking", "promote", "check", "variant"), ("pasha", "PASHA")),
+    "size": ("adaptive", "AdaptiveHalving"),
+}
+"""Options that have a flag but no argument: the name of a scheduler with each, and its class."""
+
 _OURS = {theirs: ours for ours, names in FOREIGN.items() for theirs in names}
 
 
@@ -61,9 +67,9 @@ def answer_unknown_names(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name in kwargs:
+        for name, value in kwargs.items():
             if name not in known:
-                meant = suggest_name(name, tuple(known))
+                meant = suggest_name(name, tuple(known), value)
                 raise UnknownArgumentError(function.__name__, name, meant)
         return function(*args, **kwargs)
 
@@ -84,13 +90,13 @@ def refuse_unchangeable(
     for name, value in given.items():
         if name in changeable:
             continue
-        if name in known:
+        if name in known or name in OF_SCHEDULER:
             rule = (
                 "it belongs to the study and cannot be changed: begin another study in another "
                 f"file. A study is resumed with other {', '.join(changeable)}"
             )
             raise InvalidArgumentError(name, value, rule)
-        raise UnknownArgumentError("resume", name, suggest_name(name, tuple(changeable)))
+        raise UnknownArgumentError("resume", name, suggest_name(name, tuple(changeable), value))
 
 
 def translate_name(name: str) -> str | None:
@@ -99,8 +105,13 @@ def translate_name(name: str) -> str | None:
     return None if ours is None else ours.removesuffix(",")
 
 
-def suggest_name(name: str, known: Sequence[str]) -> str:
+def suggest_name(name: str, known: Sequence[str], value: Any) -> str:
     """What is probably meant by an unknown argument, as a clause."""
+    if name in OF_SCHEDULER:
+        word, kind = OF_SCHEDULER[name]
+        by_name = f'scheduler="{word}:{name}={value}" or '
+        by_name = by_name if isinstance(value, (str, int)) and "," not in str(value) else ""
+        return f"it belongs to the scheduler: {by_name}scheduler=rungwise.{kind}({name}={value!r})"
     ours = translate_name(name)
     if ours is not None:
         return f"here it is {ours}"

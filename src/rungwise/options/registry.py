@@ -17,8 +17,9 @@ import difflib
 import importlib
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from rungwise.errors import InvalidArgumentError
@@ -141,7 +142,12 @@ class Family:
         return word, options
 
     def make(
-        self, word: str, options: Mapping[str, Any], argument: str | None = None, given: Any = None
+        self,
+        word: str,
+        options: Mapping[str, Any],
+        argument: str | None = None,
+        given: Any = None,
+        beside: Collection[str] = (),
     ) -> Any:
         """A value from a name and options by name.
 
@@ -150,6 +156,7 @@ class Family:
             options: what it is made with.
             argument: where that was written, for the errors.
             given: what was written there.
+            beside: the options that were written elsewhere, as arguments of their own.
         """
         where, shown = argument or self.noun, word if given is None else given
         kind = self.find(word, where, given)
@@ -167,14 +174,73 @@ class Family:
         try:
             return kind(**options)
         except InvalidArgumentError as error:
-            place = f"{error.argument} of {where}"
+            alone = error.argument.rpartition(" of ")[2] in beside
+            place = error.argument if alone else f"{error.argument} of {where}"
             raise InvalidArgumentError(place, error.value, error.rule) from None
         except TypeError:  # a name that no option can have, where any is passed on
             raise InvalidArgumentError(where, shown, _describe(word, kind)) from None
 
     def resolve(self, argument: str, value: Any) -> Any:
-        """The value itself, or the one that a text means: what Python accepts."""
-        return self.build(value, argument) if isinstance(value, str) else value
+        """The value itself, or the one that a name means: what Python and study files accept."""
+        if not is_name(value):
+            return value
+        return self.make(*self.unfold(value, argument), argument, value)
+
+    def unfold(self, given: Any, argument: str | None = None) -> tuple[str, dict[str, Any]]:
+        """The name and the options in ``NAME:option,…`` or ``{"type": NAME, option: …}``.
+
+        Args:
+            given: what was written, see :func:`is_name`.
+            argument: where, for the errors.
+        """
+        if isinstance(given, str):
+            return self.parse(given, argument)
+        word = given.get("type")
+        if not isinstance(word, str):
+            rule = f"it must be one of {', '.join(self.words())}"
+            raise InvalidArgumentError(f"type of {argument or self.noun}", word, rule)
+        return word, {key: value for key, value in given.items() if key != "type"}
+
+    def choose(
+        self,
+        given: Any,
+        beside: Mapping[str, Any],
+        default: type,
+        usual: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Any:
+        """The value that is asked for: as it is, or by its name and options beside the name.
+
+        Args:
+            given: a value, a name (see :func:`is_name`), or None for the default.
+            beside: options of its class that are arguments of their own.
+            default: its class where only options are given, or nothing.
+            usual: options that it has where they are not given, if its class has them.
+        """
+        if given is not None and not is_name(given):
+            for name, value in beside.items():
+                word = type(given).__name__
+                rule = f"give it to the {self.noun}: {self.noun}={word}({name}={value!r}, …)"
+                raise InvalidArgumentError(name, value, rule)
+            return given
+        word, written = self.unfold(given) if given is not None else (default.__name__, {})
+        kind = self.find(word, given=given)
+        known = list_parameters(kind)
+        for name, value in beside.items():
+            if name in written:
+                rule = f"it must be given once, here or for the {self.noun}"
+                raise InvalidArgumentError(name, value, rule)
+            if name not in known:
+                which = f"the {self.noun} {kind.__name__}"
+                rule = f"{which} has no such option; its options are {', '.join(known)}"
+                raise InvalidArgumentError(name, value, rule)
+        more = {name: value for name, value in usual.items() if name in known}
+        options = {**more, **beside, **written}
+        return self.make(word, options, given=given, beside={*more, *beside} - set(written))
+
+
+def is_name(given: Any) -> bool:
+    """Whether a value is the name of another: ``NAME:option,…`` or ``{"type": NAME, …}``."""
+    return isinstance(given, (str, Mapping))
 
 
 def list_parameters(kind: Any) -> list[str]:

@@ -30,8 +30,9 @@ from rungwise.options import (
     make_count_check,
     make_word_check,
     option,
+    take,
 )
-from rungwise.options.backend_options import SHORT_FORMS, choose_backend, read_backend, set_fields
+from rungwise.options.backend_options import SHORT_FORMS, choose_backend, read_backend
 from rungwise.options.checks import (
     check_backend,
     check_callbacks,
@@ -41,10 +42,8 @@ from rungwise.options.checks import (
     check_goal,
     check_metric,
     check_quota,
-    check_scheduler,
     check_searcher,
     check_unit,
-    guess_goal,
 )
 from rungwise.options.registry import FAMILIES
 from rungwise.schedulers.codec import recipe_to_json
@@ -81,7 +80,7 @@ class SearchOptions:
         None,
         text="which trial is trained next and how far: a scheduler such as rungwise.ASHA(), or its "
         "name. By default adaptive halving if max_resource is given, else PASHA.",
-        check=check_scheduler,
+        check=check_nothing,
         family="scheduler",
     )
     searcher: Any = option(
@@ -121,8 +120,6 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.goal is None:
-            set_frozen(self, goal=check_goal("goal", guess_goal(self.metric)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +177,12 @@ class LadderOptions:
         words=("promotion", "stopping"),
         keyword=False,
     )
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Those that are given, by name."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,14 +274,14 @@ class RunOptions:
         check=check_quota,
         metavar="SIZE",
     )
-    checkpoints: str | None = option(
+    checkpoints: Any = option(
         None,
         text="folder where checkpoints are kept, or an address such as s3://bucket/path (extra "
         "fsspec); beside the study file by default.",
         check=check_folder_or_address,
         metavar="PLACE",
     )
-    mirror: str | None = option(
+    mirror: Any = option(
         None,
         text="folder or address where a copy of the study file is kept, so that the study "
         "can be resumed on another machine; none by default.",
@@ -371,19 +374,23 @@ class RunOptions:
             types: backends beyond those of rungwise.
         """
         known = [each.name for each in list_options(cls)]
-        short = {each.name: changes.get(each.name) for each in SHORT_FORMS}
-        shorts = {name: value for name, value in short.items() if value is not None}
         unknown = sorted(set(changes) - set(RESUMABLE_OPTIONS))
         if unknown:
             rule = f"only how a study is run can be changed: {', '.join(RESUMABLE_OPTIONS)}"
             raise InvalidArgumentError("options", Words(", ".join(unknown)), rule)
         given = {name: value for name, value in {**document, **changes}.items() if name in known}
-        if changes.get("backend") is None:
-            kept = read_backend(document, types)
-            given["backend"] = set_fields(kept, shorts) if shorts else kept
-        else:
-            given["backend"] = choose_backend(changes["backend"], shorts)
-        return cls(**given)
+        chosen = changes.get("backend")
+        held = read_backend(document, types) if chosen is None else None
+        return cls(**{**given, "backend": choose_backend(chosen, changes, held)})
+
+    @classmethod
+    def ask(cls, given: Mapping[str, Any]) -> RunOptions:
+        """Return the options in arguments by name, as flags and study files give them.
+
+        Args:
+            given: the arguments; those that do not say how a study is run are passed over.
+        """
+        return take(cls, {**given, "backend": choose_backend(given.get("backend"), given)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import fields
-
 from rungwise.core.scheduler import Recipe
 from rungwise.schedulers.adaptive import AdaptiveHalving
 from rungwise.schedulers.presets import PASHA
@@ -26,12 +23,3 @@ def default_scheduler(max_resource: int | None = None) -> Recipe:
     if max_resource is None:
         return PASHA()
     return AdaptiveHalving(max_resource=max_resource)
-
-
-def default_kind(options: Collection[str]) -> type[PASHA | AdaptiveHalving]:
-    """The class of the default scheduler where some of its options are written, by name.
-
-    Options that only PASHA has (``ranking``, ``promote``, …) choose PASHA.
-    """
-    known = {field.name for field in fields(AdaptiveHalving)}
-    return AdaptiveHalving if "max_resource" in options and known.issuperset(options) else PASHA

@@ -49,6 +49,17 @@ class Document:
         place = self.name if line is None else f"{self.name}, line {line}"
         return f"{called} ({place})" if called else place
 
+    def name_argument(self, argument: str) -> str:
+        """What an argument is called here, with its place; itself if it is not written here.
+
+        Args:
+            argument: such as ``eta``, or ``eta of scheduler``.
+        """
+        place, steps = self, argument.split(" of ")
+        while steps and isinstance(place.data, Mapping) and steps[-1] in place.data:
+            place = place[steps.pop()]
+        return place.label(" of ".join(steps)) if place.path else argument
+
     def wrong(self, rule: str, what: str = "") -> InvalidArgumentError:
         """The error for a value that breaks a rule."""
         return InvalidArgumentError(self.label(what), self.data, rule)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,93 +17,84 @@ from rungwise.errors import InvalidArgumentError, Words
 from rungwise.options import list_options
 from rungwise.options.backend_options import SHORT_FORMS
 from rungwise.options.checks import check_folder_or_address
+from rungwise.options.registry import FAMILIES
 from rungwise.options.study_options import GROUPS
 from rungwise.scripts import Script, find_script
 from rungwise.space import Space
-from rungwise.specification.choices import guess_goal
 from rungwise.specification.document import Document
 from rungwise.specification.files import read
 from rungwise.specification.functions import is_reference, split_reference
-from rungwise.specification.recipes import (
-    OF_RECIPE,
-    read_backend_key,
-    read_callbacks,
-    read_scheduler,
-    read_searcher,
-)
+from rungwise.specification.names import read_callbacks, read_name
 from rungwise.specification.spaces import known_key, read_space
 
 
-def read_study(path: str | os.PathLike[str], *, need_goal: bool = True) -> dict[str, Any]:
-    """The arguments of :func:`rungwise.tune` that a study file gives, checked.
+@dataclass(frozen=True, slots=True)
+class WrittenStudy:
+    """A study as it is written in a file.
 
-    ``train`` is a :class:`rungwise.scripts.Script`, or the name of a function for
-    :func:`load_function`; ``space`` is a :class:`Space`; ``scheduler`` is there when the file says
-    anything about it (``scheduler``, ``ranking``, ``eta``, ``min_resource``).
+    Attributes:
+        train: a :class:`rungwise.scripts.Script`, or the name of a function for
+            :func:`load_function`.
+        space: the search space.
+        options: the arguments of :func:`rungwise.tune`, and options of the scheduler, by name; what
+            names a scheduler, a criterion, a searcher or a backend is as it is written.
+        document: the file, which says what an argument is called there.
+    """
+
+    train: Any
+    space: Space
+    options: Mapping[str, Any]
+    document: Document
+
+
+def read_study(path: str | os.PathLike[str]) -> WrittenStudy:
+    """The study that a file describes, as it is written: what it means is decided elsewhere.
 
     Args:
         path: the file, YAML or JSON.
-        need_goal: whether the goal must be known: one that is left out is taken from the name of
-            the metric (see :func:`rungwise.specification.choices.guess_goal`), or refused.
-            If not, it is left out.
     """
     file = Path(path).absolute()
     document = read(file).mapping("a study must be a mapping such as {train: …, space: …}")
     for key in document.data:
         if key not in KEYS:
             raise known_key(document, key, KEYS)
-    goal = _goal(document.data) if need_goal else None
-    _check_needed(document, goal_known=not need_goal or goal is not None)
+    _check_needed(document)
     space = _space(document["space"], file.parent)
-    arguments: dict[str, Any] = {"train": _train(document, file.parent, space), "space": space}
-    arguments.update(_read_options(document, file.parent, space))
-    if goal is not None:
-        arguments.setdefault("goal", goal)
-    return arguments
+    train = _train(document, file.parent, space)
+    return WrittenStudy(train, space, _read_options(document, file.parent, space), document)
 
 
 def _read_options(document: Document, folder: Path, space: Space) -> dict[str, Any]:
     """The arguments that follow from the options of the file."""
-    arguments: dict[str, Any] = {}
-    for each in _OPTIONS:
-        if each.name in document.data and each.name not in _READ_OTHERWISE:
-            written = document[each.name]
-            arguments[each.name] = each.check_written(written.label(), written.data)
     readers: dict[str, Callable[[Document], Any]] = {
         "initial": partial(_initial, space=space),
         "study": partial(_file, folder=folder),
         "transfer": partial(_files, folder=folder),
         "checkpoints": partial(_folder, folder=folder),
         "mirror": partial(_folder, folder=folder),
-        "searcher": read_searcher,
     }
-    if "track" in document.data:
-        arguments["callbacks"] = read_callbacks(document["track"], folder)
-    for key, reader in readers.items():
-        if key in document.data:
-            arguments[key] = reader(document[key])
-    if any(key in document.data for key in OF_RECIPE):
-        arguments["scheduler"] = read_scheduler(document)
-    if "backend" in document.data:
-        arguments["backend"] = read_backend_key(document)
-        for short in SHORT_FORMS:
-            arguments.pop(short.name, None)
+    arguments: dict[str, Any] = {}
+    for each in _OPTIONS:
+        if each.name not in document.data:
+            continue
+        written = document[each.name]
+        if each.name in readers:
+            arguments[each.name] = readers[each.name](written)
+        elif each.name == "track":
+            arguments["callbacks"] = read_callbacks(written, folder)
+        elif each.family and each.name != "show":
+            arguments[each.name] = read_name(written, FAMILIES[each.family])
+        else:
+            arguments[each.name] = each.check_written(written.label(), written.data)
     return arguments
 
 
-def _goal(given: Mapping[str, Any]) -> str | None:
-    """The goal that the metric's name implies, for a study that does not give one."""
-    metric = given.get("metric")
-    return guess_goal(metric) if isinstance(metric, str) else None
-
-
-def _check_needed(document: Document, *, goal_known: bool) -> None:
+def _check_needed(document: Document) -> None:
     given = document.data
     if ("train" in given) == ("command" in given):
         rule = "give what is trained: either train or command"
         raise InvalidArgumentError(document.label(), Words(_listed(given)), rule)
-    needed = ("space", "metric") if goal_known else ("space", "metric", "goal")
-    missing = [key for key in needed if key not in given]
+    missing = [key for key in ("space", "metric") if key not in given]
     if missing:
         rule = f"it must also give {', '.join(missing)}"
         raise InvalidArgumentError(document.label(), Words(_listed(given)), rule)
@@ -214,19 +206,6 @@ def _text(label: str, value: Any) -> str:
 
 _OPTIONS = tuple(each for each in (*list_options(*GROUPS), *SHORT_FORMS) if each.key)
 """The options that a study file may give."""
-
-_READ_OTHERWISE = (
-    "initial",
-    "study",
-    "transfer",
-    "checkpoints",
-    "mirror",
-    "searcher",
-    "backend",
-    "track",
-    *OF_RECIPE,
-)
-"""Keys that are read together with something else: the space, the folder, other keys."""
 
 KEYS = (
     *("train", "command", "flags", "environment", "space"),

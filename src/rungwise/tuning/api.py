@@ -22,12 +22,14 @@ from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
 from rungwise.errors import InvalidArgumentError, RungwiseError
-from rungwise.options import check_switch, take
-from rungwise.options.backend_options import SHORT_FORMS, choose_backend
+from rungwise.options import check_switch
+from rungwise.options.backend_options import choose_backend
+from rungwise.options.build import StudyRequest, build_study
 from rungwise.options.checks import check_callbacks, check_display
 from rungwise.options.foreign_names import answer_unknown_names, refuse_unchangeable
 from rungwise.options.study_options import (
     RESUMABLE_OPTIONS,
+    LadderOptions,
     OutputOptions,
     RunOptions,
     SearchOptions,
@@ -49,7 +51,6 @@ from rungwise.tuning.loading import read_options
 from rungwise.tuning.misuse import say_goal, say_initial
 from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, open_or_fetch
-from rungwise.tuning.plan import build_limits, build_study, give_ladder
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.summaries import keep_summary
@@ -185,35 +186,49 @@ def tune(
         StudyDiffersError: the file holds another study.
         StudyInterrupted: Ctrl-C; what was reported is kept.
     """
-    # All arguments by name: each group of options takes its own, so that none is written again.
-    given = locals()
     refuse_while_loading()
-    search, stop = take(SearchOptions, given), take(StopOptions, given)
-    output = take(OutputOptions, given)
-    earlier = Transfer.of(search.transfer, search.leaders, study)
-    asked, open_ended = build_study(
+    request = StudyRequest(
         space,
-        goal=search.goal,
-        scheduler=give_ladder(
-            search.scheduler,
-            scheduler,
-            {"min_resource": min_resource, "eta": eta},
-            search.max_resource,
+        SearchOptions(
+            metric=metric, goal=goal, max_resource=max_resource, scheduler=scheduler,
+            searcher=searcher, initial=initial, transfer=transfer, leaders=leaders, seed=seed,
         ),
-        max_resource=search.max_resource,
-        searcher=search.searcher,
-        initial=search.initial,
-        seed=search.seed,
-        limits=build_limits(stop),
-    )
-    shorts = {each.name: given[each.name] for each in SHORT_FORMS}
-    options = take(RunOptions, {**given, "backend": choose_backend(backend, shorts)})
+        LadderOptions(min_resource=min_resource, eta=eta),
+        StopOptions(
+            trials=trials, finish=finish, seconds=seconds, resource_budget=resource_budget,
+            target=target, stall=stall,
+        ),
+    )  # fmt: skip
+    short = {"workers": workers, "gpus_per_worker": gpus_per_worker, "preload": preload}
+    options = RunOptions(
+        backend=choose_backend(backend, short), retries=retries, trial_timeout=trial_timeout,
+        report_timeout=report_timeout, checkpoint_quota=checkpoint_quota, checkpoints=checkpoints,
+        mirror=mirror, mirror_every=mirror_every, winner=winner, unit=unit, keep=keep,
+        keep_best=keep_best, durability=durability, grace=grace,
+    )  # fmt: skip
+    output = OutputOptions(study=study, show=show, callbacks=callbacks, dashboard=dashboard)
+    return carry_out(train, request, options, output, on_report=on_report, on_end=on_end)
+
+
+def carry_out(
+    train: Any,
+    request: StudyRequest,
+    options: RunOptions,
+    output: OutputOptions,
+    *,
+    on_report: Callable[[ReportEvent], None] | None = None,
+    on_end: Callable[[TuningResult], None] | None = None,
+) -> TuningResult:
+    """Train the study that is asked for: what :func:`tune` and the command line share."""
+    search, study, built = request.search, output.study, build_study(request)
+    asked, open_ended = built.study, built.open_ended
+    earlier = Transfer.of(search.transfer, search.leaders, study)
     check_kept(options, study)
     prepared = options.backend.prepare(train)
     _check_finish(asked, prepared.workers)
     check_places(options, prepared, study)
     about = describe_study(
-        metric,
+        search.metric,
         options,
         prepared.workers,
         earlier,
@@ -226,11 +241,11 @@ def tune(
     asked = earlier.applied_to(asked, None if study is None else study_path(study), types)
     with place_study(study) as path, open_or_fetch(path, options, display.notice, types) as file:
         begin_study(file, asked, about, options.store_beside(path))
-        extend = extend_to(asked, about.metric, file, default=scheduler is None)
+        extend = extend_to(asked, about.metric, file, default=built.default)
         folded = fold_for_resuming(file.main, extend)
         if file.about.open_ended and not open_ended:
             file.change_about(replace(file.about, open_ended=False))
-        say_goal(display, metric, goal, asked.goal)
+        say_goal(display, search.metric, search.goal, asked.goal)
         say_initial(display, asked)
         listed = _list_callbacks(output.callbacks, on_report)
         kept = study is not None
@@ -288,7 +303,8 @@ def resume(
             ``workers`` and the other short forms change a field of the backend it had.
     """
     refuse_while_loading()
-    more = take_extension(locals())
+    limits = {"trials": trials, "max_resource": max_resource, "seconds": seconds, "stall": stall}
+    more = take_extension({**limits, "resource_budget": resource_budget, "target": target})
     refuse_unchangeable(options, RESUMABLE_OPTIONS, tune)
     display = _choose_display(check_display("show", show))
     listed = _list_callbacks(check_callbacks("callbacks", callbacks), on_report)
@@ -404,13 +420,9 @@ def _list_callbacks(
     return (*callbacks, *(() if on_report is None else (ReportFunction(on_report),)))
 
 
-def _must_exist(study: str | os.PathLike[str]) -> Path:
-    must_be_file("study", study)
-    return Path(study).resolve()
-
-
 def _existing(study: str | os.PathLike[str], types: Sequence[type]) -> StudyFile:
-    path = _must_exist(study)
+    must_be_file("study", study)
+    path = Path(study).resolve()
     # Read before anything is written: a file that is no study of rungwise is left as it is.
     with StudyFile(path, mode="read", types=types) as file:
         if not file.begun:

@@ -14,9 +14,9 @@ from rungwise.core.study import Study
 from rungwise.errors import InvalidArgumentError, StudyDiffersError
 from rungwise.options import list_options
 from rungwise.options.study_options import SearchOptions, StopOptions
-from rungwise.schedulers import ASHA, PASHA, Rush, SuccessiveHalving
+from rungwise.schedulers import ASHA, PASHA, AdaptiveHalving, Rush, SuccessiveHalving
+from rungwise.storage import codec
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning.plan import differences, keep_default
 
 Extender = Callable[[Engine, float], "StudyExtended | None"]
 """(the engine, the study's clock) → the event that extends the study; None for none."""
@@ -97,15 +97,16 @@ def extend_to(asked: Study, metric: str, file: StudyFile, *, default: bool = Fal
         held, metrics = engine.study, (file.about.metric, metric)
         scheduler = wanted.scheduler
         asked = replace(
-            wanted, scheduler=keep_default(scheduler, held.scheduler) if default else scheduler
+            wanted, scheduler=_keep_default(scheduler, held.scheduler) if default else scheduler
         )
-        lines = differences(held, asked, metrics)
+        lines = _list_differences(held, asked, metrics)
         if not lines:
             return None
         before, after = held.scheduler.max_resource, asked.scheduler.max_resource
         raised = before is not None and after is not None and after > before
         scheduler = held.scheduler.limited_to(after) if raised and after else held.scheduler
-        if differences(replace(held, limits=asked.limits, scheduler=scheduler), asked, metrics):
+        grown = replace(held, limits=asked.limits, scheduler=scheduler)
+        if _list_differences(grown, asked, metrics):
             raise StudyDiffersError(str(file.path), lines)
         if held.limits.find_reductions(asked.limits, goal=held.goal):
             raise StudyDiffersError(str(file.path), lines)
@@ -116,6 +117,55 @@ def extend_to(asked: Study, metric: str, file: StudyFile, *, default: bool = Fal
         return event
 
     return extend
+
+
+def _keep_default(asked: Recipe, held: Recipe) -> Recipe:
+    """The default scheduler of a study that exists: the default of when it was begun.
+
+    Without a maximum, and in version 0.1.0, that is PASHA.
+
+    Args:
+        asked: the default for the study that is asked for.
+        held: the scheduler of the study that exists.
+    """
+    if isinstance(asked, Rush) and isinstance(held, Rush):
+        return replace(asked, scheduler=_keep_default(asked.scheduler, held.scheduler))
+    if isinstance(asked, AdaptiveHalving) and asked.size is None and isinstance(held, PASHA):
+        return PASHA(asked.min_resource, asked.max_resource, asked.eta)
+    return asked
+
+
+def _list_differences(held: Study, asked: Study, metrics: tuple[str, str]) -> list[str]:
+    """What differs between the study of a file and the one asked for, one line each."""
+    lines = []
+    if metrics[0] != metrics[1]:
+        lines.append(f"metric: {metrics[0]!r} in the file, {metrics[1]!r} asked for")
+    there, here = codec.study_to_json(held), codec.study_to_json(asked)
+    for part, ours in here.items():
+        theirs = there[part]
+        if part == "space" and held.space is not None and asked.space is not None:
+            changes = (
+                line.replace(" here", " in the file").replace(" there", " asked for")
+                for line in held.space.describe(asked.space)
+            )
+            lines += [f"space: {line}" for line in changes]
+        elif theirs != ours:
+            lines += _parts(part, theirs, ours)
+    return lines
+
+
+def _parts(name: str, theirs: Any, ours: Any) -> list[str]:
+    if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
+        if theirs.get("type") == ours.get("type"):
+            keys = sorted(set(theirs) | set(ours))
+            changed = [key for key in keys if theirs.get(key) != ours.get(key)]
+            return [
+                line
+                for key in changed
+                for line in _parts(f"{name}.{key}", theirs.get(key), ours.get(key))
+            ]
+        return [f"{name}: {theirs.get('type')} in the file, {ours.get('type')} asked for"]
+    return [f"{name}: {theirs!r} in the file, {ours!r} asked for"]
 
 
 def _find_any_obstacle(engine: Engine, event: StudyExtended) -> str | None:

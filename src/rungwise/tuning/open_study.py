@@ -11,10 +11,16 @@ from rungwise.core.limits import Finish
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.errors import InvalidArgumentError
-from rungwise.options import check_switch, take
+from rungwise.options import check_switch
+from rungwise.options.build import StudyRequest, build_study
 from rungwise.options.checks import check_callbacks
 from rungwise.options.foreign_names import answer_unknown_names
-from rungwise.options.study_options import RunOptions, SearchOptions, StopOptions
+from rungwise.options.study_options import (
+    LadderOptions,
+    RunOptions,
+    SearchOptions,
+    StopOptions,
+)
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import StudyFile
@@ -24,7 +30,6 @@ from rungwise.tuning.extending import extend_to
 from rungwise.tuning.folding import fold_for_resuming
 from rungwise.tuning.kept_options import describe_study, keep_options
 from rungwise.tuning.places import check_kept, fetch_from_mirror
-from rungwise.tuning.plan import build_limits, build_study, give_ladder
 from rungwise.tuning.transfer import Files, Transfer
 
 
@@ -120,8 +125,6 @@ def open_study(
         callbacks: called with everything that happens, such as rungwise.callbacks.TensorBoard(), or
             names of such; what one of them raises never ends the study.
 
-        callbacks: ...
-
     Raises:
         StudyDiffersError: the file holds another study.
         LogInUseError: another process has it open.
@@ -138,31 +141,34 @@ def open_study(
         >>> study.result.trials
         9
     """
-    given = locals()
-    search, stop = take(SearchOptions, given), take(StopOptions, given)
-    options = take(RunOptions, given)
+    request = StudyRequest(
+        space,
+        SearchOptions(
+            metric=metric, goal=goal, max_resource=max_resource, scheduler=scheduler,
+            searcher=searcher, initial=initial, transfer=transfer, leaders=leaders, seed=seed,
+        ),
+        LadderOptions(min_resource=min_resource, eta=eta),
+        StopOptions(
+            trials=trials, finish=finish, seconds=seconds, resource_budget=resource_budget,
+            target=target, stall=stall,
+        ),
+    )  # fmt: skip
+    options = RunOptions(
+        retries=retries, trial_timeout=trial_timeout, report_timeout=report_timeout, winner=winner,
+        unit=unit,
+        mirror=mirror, mirror_every=mirror_every, durability=durability,
+    )  # fmt: skip
     listeners = check_callbacks("callbacks", callbacks)
     check_switch("auto_end", auto_end)
     if on_notice is not None and not callable(on_notice):
         raise InvalidArgumentError("on_notice", on_notice, "it must be a function")
     check_kept(options, study)
-    earlier = Transfer.of(search.transfer, search.leaders, study)
-    ladder = {"min_resource": min_resource, "eta": eta}
-    asked, open_ended = build_study(
-        space,
-        goal=search.goal,
-        scheduler=give_ladder(search.scheduler, scheduler, ladder, search.max_resource),
-        max_resource=search.max_resource,
-        searcher=search.searcher,
-        initial=search.initial,
-        seed=search.seed,
-        limits=build_limits(stop),
-    )
+    earlier = Transfer.of(request.search.transfer, request.search.leaders, study)
+    built = build_study(request)
+    asked, open_ended = built.study, built.open_ended
     types = list_study_types(asked)
     asked = earlier.applied_to(asked, None if study is None else study_path(study), types)
-    about = describe_study(
-        search.metric, options, 1, earlier, open_ended=open_ended, kind="ask/tell"
-    )
+    about = describe_study(metric, options, 1, earlier, open_ended=open_ended, kind="ask/tell")
     with place_study(study) as path:
         fetched = fetch_from_mirror(path, options, types)
         if fetched is not None and on_notice is not None:
@@ -170,7 +176,7 @@ def open_study(
         file = StudyFile(path, durability=options.durability, types=types, any_thread=True)
         try:
             begin_study(file, asked, about, options.store_beside(path))
-            extend = extend_to(asked, about.metric, file, default=scheduler is None)
+            extend = extend_to(asked, about.metric, file, default=built.default)
             folded = fold_for_resuming(file.main, extend)
             if file.about.open_ended and not open_ended:
                 file.change_about(replace(file.about, open_ended=False))

@@ -14,8 +14,8 @@ from rungwise.benchmarks.benchmark import Benchmark
 from rungwise.benchmarks.card import Card
 from rungwise.errors import TableError
 from rungwise.lab.reproduction.results import Figure, Outcome
+from rungwise.options.checks import guess_goal
 from rungwise.simulation import SimulationResult
-from rungwise.specification.choices import guess_goal
 from rungwise.validation import Goal, find_sign, parse_goal
 
 Floats = NDArray[np.float64]
