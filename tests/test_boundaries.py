@@ -78,7 +78,7 @@ def test_pure_files_import_nothing_that_acts():
                 *PURE,
                 "errors",
                 "lazy_numpy",
-                "registry",
+                "options",
                 "validation",
             ), f"{path.name} imports {name}"
         else:

@@ -13,7 +13,7 @@ from rungwise.cli.tables import print_columns
 from rungwise.core.codec import jsonable
 from rungwise.counterfactual import describe_saving
 from rungwise.formatting import format_runtime, format_value, strip_controls
-from rungwise.tuning.failure_text import describe_failure
+from rungwise.session.failure_text import describe_failure
 from rungwise.tuning.result import TuningResult
 
 

@@ -19,8 +19,8 @@ from rungwise.dashboard.rows import thin
 from rungwise.dashboard.texts import write_config
 from rungwise.errors import RungwiseError
 from rungwise.formatting import strip_controls
+from rungwise.session.checkpoint_retention import trial_place
 from rungwise.storage.study_file import StudyFile, study_folder
-from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.loading import read_options
 from rungwise.views import StudyView
 from rungwise.views.hyperparameters import Comparable, compare_trials, rank_importance

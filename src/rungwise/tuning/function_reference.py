@@ -19,6 +19,7 @@ from rungwise.backends.shipping import is_importable
 from rungwise.core.engine import Engine
 from rungwise.errors import MISSING, FunctionChangedWarning, InvalidArgumentError
 from rungwise.scripts import Script
+from rungwise.session.stopping import ASKED
 from rungwise.storage.study_file import About, StudyFile, shown
 from rungwise.tuning.kept_options import change_about
 
@@ -45,9 +46,6 @@ def reference(train: Any) -> dict[str, Any] | None:
         return None
     return {"function": f"{Path(file).resolve()}:{name}"}
 
-
-ASKED = "asked"
-"""The key, among the options of a study file, that says that the study is run by ask/tell."""
 
 NOTED = "function"
 """The key, among the options of a study file, of what is noted about its training function."""

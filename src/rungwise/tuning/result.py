@@ -26,11 +26,11 @@ from rungwise.errors import (
 from rungwise.options.checks import check_backend, check_callbacks
 from rungwise.options.study_options import RunOptions
 from rungwise.schedulers import ASHA
+from rungwise.session.checkpoint_retention import trial_place
+from rungwise.session.failure_text import describe_failure, describe_traceback
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.study_file import About, StudyFile, shown
-from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import list_trials
-from rungwise.tuning.failure_text import describe_failure, describe_traceback
 from rungwise.tuning.labels import read_labels
 from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
 from rungwise.views import BestTrial, StudyResult, StudyView

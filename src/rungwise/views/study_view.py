@@ -333,6 +333,30 @@ class StudyView:
         )
 
 
+def describe_end(
+    view: StudyView, *, running: bool = False, kept: bool = True, cause: str = ""
+) -> str:
+    """Return why a study ended, or that it does not run, and why its ceiling is where it is.
+
+    Args:
+        view: the study.
+        running: whether it is being worked on.
+        kept: whether it can be resumed.
+        cause: what has stopped it before its end, as a clause; "" for an interrupt, or if its
+            process was killed.
+    """
+    if view.ended or running:
+        return view.why
+    rest = view.rest
+    if cause:
+        ways = [rest.removeprefix(", ")] * bool(rest) + ["it can be resumed"] * kept
+        how = f"stopped, because {cause}{'; ' * bool(ways)}{' and '.join(ways)}"
+    else:
+        how = f"was interrupted{rest}" + (f"{',' * bool(rest)} and can be resumed" if kept else "")
+    more = f"; {view.explanation}.{view.why_this}" if view.reports else "."
+    return f"The study {how}{more}"
+
+
 def find_view(source: Any) -> StudyView | None:
     """The view of a study, from a view, a result or an engine; None for anything else."""
     if isinstance(source, Engine):
