@@ -35,12 +35,13 @@ Then it may well be the trial that takes its worker down, and the next time coun
 SAME_FAILURES, SAME_TRIALS = 6, 4
 """The function is wrong if this many failures, of this many trials, were all the same."""
 
-ANY_TRIALS = 14
+ANY_TRIALS = 15
 """Nothing works if this many trials have failed, whatever they failed of, and none has reported.
 
-Where a share p of the space fails, the first 14 trials all fail with probability p¹⁴: one study in
-1,280 at 60 %, one in 150 at 70 %. With 10 trials it would be one in 165 at 60 %. How many workers
-there are makes no difference, as jobs that ran already are waited for.
+Where a share p of the space fails, the first 15 trials all fail with probability p¹⁵: one study in
+2,100 at 60 %, one in 210 at 70 %; with 10 trials it would be one in 165 at 60 %. How many workers
+there are makes no difference, as jobs that ran already are waited for. Four that fail of the same
+error of the function are p⁴: one study in 120 at 30 %, one in 8 at 60 %.
 """
 
 MOST_TRIALS = 20

@@ -34,6 +34,7 @@ from rungwise.tuning.exports import list_trials
 from rungwise.tuning.labels import read_labels
 from rungwise.tuning.retraining import Retrained, Retraining, check_resource, list_retrained
 from rungwise.views import BestTrial, StudyResult, StudyView
+from rungwise.views.study_view import describe_end
 
 
 class TuningResult(StudyResult):
@@ -113,11 +114,7 @@ class TuningResult(StudyResult):
 
         A study that has not ended was interrupted, or its process was killed.
         """
-        if self.ended or self.running:
-            return self.view.why
-        rest = self.view.rest and f"{self.view.rest},"
-        why = f"The study was interrupted{rest} and can be resumed; {self.view.explanation}."
-        return f"{why}{self.view.why_this}"
+        return describe_end(self.view, running=self.running, kept=self._kept)
 
     def _found(self) -> BestTrial | None:
         return None if self.view.best is None else self.best
