@@ -121,6 +121,7 @@ class Policy:
             messages.Saved: self._note_sign_of_life,
             messages.Notice: self._note_sign_of_life,
             messages.Printed: lambda *_: None,
+            messages.StartFailed: self._start_failed,
         }
 
     # -- the driver's side ---------------------------------------------------------------------
@@ -263,6 +264,10 @@ class Policy:
         return self._failed(work, message, now)
 
     # -- failures ------------------------------------------------------------------------------
+
+    def _start_failed(self, message: messages.StartFailed, now: float) -> None:  # noqa: ARG002
+        said = message.in_a_row, message.workers
+        self.failures.judge_start(message.how, message.output, *said)
 
     def _failed(self, work: _Work, message: messages.Crashed, now: float) -> Fact | None:
         job, reason, failures = work.job, make_legible(message.reason, REASON), self.failures

@@ -8,6 +8,8 @@ that of what surrounds the study, and only the last two ever end a study:
 - **Before the first report** the function is wrong if the last failures were all the same. If they
   differ, or depend on the configuration, it takes :data:`ANY_TRIALS` trials without a report.
 - **After it** the surroundings are at fault if too many trials in a row fail (``outages``).
+- **Workers** that end before they are ready cost no trial anything, but if none gets ready nothing
+  can be trained.
 
 It is pure: it sees which jobs started, reported, ended and failed, in order.
 """
@@ -23,6 +25,7 @@ from enum import Enum
 from rungwise.core.engine import Engine
 from rungwise.core.failures import Failure
 from rungwise.core.trials import Trial
+from rungwise.errors import WorkerStartError
 from rungwise.outages import IN_A_ROW, OutageWatch, depends_on_configuration, find_cause
 from rungwise.session.failure_text import find_place
 
@@ -46,6 +49,9 @@ error of the function are p⁴: one study in 120 at 30 %, one in 8 at 60 %.
 
 MOST_TRIALS = 20
 """The same number per worker where jobs are running all the while that send nothing at all."""
+
+FAILED_STARTS = 3
+"""No worker can start if this many per worker ended so in a row, and none got ready since."""
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 
@@ -263,6 +269,22 @@ class FailureJudge:
         row = self.watch.failed(job, reports, recognised=recognised)
         if row >= IN_A_ROW:
             self._declare(f"{row} different trials failed in a row, the last with {reason}")
+
+    def judge_start(self, how: str, output: str, in_a_row: int, workers: int) -> None:
+        """Judge that a worker has ended while it started.
+
+        Args:
+            how: how it ended.
+            output: the last of what it printed.
+            in_a_row: how many have ended so, since one got ready.
+            workers: how many there are to be.
+
+        Raises:
+            WorkerStartError: no worker can start.
+        """
+        if in_a_row >= FAILED_STARTS * workers:
+            said = f"{in_a_row} worker processes in a row ended while starting ({how})"
+            raise WorkerStartError(said, output)
 
     def judge(self, failure: Failure) -> Judgement:
         """Judge a failure that was counted, of a job that was to go on."""

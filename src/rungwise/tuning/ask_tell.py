@@ -19,13 +19,13 @@ from typing import Any
 from rungwise.backends import messages
 from rungwise.core.decisions import WAIT, Done, Wait
 from rungwise.errors import InvalidArgumentError, NotFiniteError, StudyClosedError, UsageWarning
-from rungwise.run import read_number, read_resource
+from rungwise.run import read_resource
 from rungwise.session.opened import OpenedStudy
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.asked_job import Job
 from rungwise.tuning.asking import AskedSession, NoticeQueue
 from rungwise.tuning.result import TuningResult
-from rungwise.validation import real
+from rungwise.validation import read_number, real
 
 TICK = 0.25
 """Seconds between two looks for requests and for jobs that have hung, while nothing is called."""
