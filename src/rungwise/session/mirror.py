@@ -174,6 +174,7 @@ class Mirrored(Part):
         if options.mirror is not None:
             place = MirrorPlace(options.mirror, path.name)
             self._mirror = Mirror(path, place, options.mirror_every)
+        self.idle = self._mirror is None
 
     def step(self, now: float) -> None:  # noqa: ARG002
         if self._mirror is not None:

@@ -53,6 +53,9 @@ class BeyondMaximum(Part):
     def __init__(self) -> None:
         self._said = False
 
+    def open(self) -> None:
+        self.idle = self.session.opened.assignments.max_resource is None
+
     def reported(self, report: Reported, decision: Decision, trial: int) -> None:  # noqa: ARG002
         maximum = self.session.opened.assignments.max_resource
         if self._said or maximum is None or report.resource <= maximum:

@@ -19,14 +19,18 @@ Left = JobEnded | JobFailed | JobLost
 class Part:
     """Follows one session; every method does nothing, and is not called where it is not overridden.
 
+    What has nothing to follow in a study sets ``idle`` in :meth:`open`, and is not called again.
+
     The parts of a session are called in their order, by one thread at a time. Whatever one of them
     is told is in the log already.
 
     Attributes:
         session: the session, from before :meth:`open` on.
+        idle: whether there is nothing to follow.
     """
 
     session: StudySession
+    idle = False
 
     def open(self) -> None:
         """The study was read, and nothing runs yet; events may be written to the log."""

@@ -15,10 +15,9 @@ class SafetyNet(Part):
 
     def open(self) -> None:
         self._seen = len(self.session.engine.scheduler.ceilings)
+        self.idle = self.session.opened.assignments.max_resource is not None
 
     def reported(self, report: Reported, decision: Decision, trial: int) -> None:  # noqa: ARG002
-        if self.session.opened.assignments.max_resource is not None:
-            return
         engine = self.session.engine
         ceilings = engine.scheduler.ceilings
         if len(ceilings) == self._seen:

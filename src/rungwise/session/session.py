@@ -150,19 +150,29 @@ class StudySession:
 
     def open(self) -> None:
         """Take up the study: nothing runs yet."""
+        parts, self._parts = self._parts, ()
         with self._changing():
-            for part in self._parts:
-                part.open()
+            try:
+                for part in parts:
+                    part.open()
+                    self._parts += () if part.idle else (part,)
+            except BaseException:
+                self.close()
+                raise
+        self._calls = _Calls(self._parts)
 
-    def start(self, backend: Backend, workers: int = 1, *, drops: bool = True) -> None:
+    def start(
+        self, backend: Backend, workers: int = 1, *, drops: bool = True, saves: bool = True
+    ) -> None:
         """Prepare to train on a backend that is open.
 
         Args:
             backend: where it is trained.
             workers: how many jobs run at a time, at most.
             drops: whether a trial that fails more often than the options allow is given up.
+            saves: whether jobs save checkpoints in the store; else they start at 0 as far as known.
         """
-        opened, calls = self.opened, self._calls
+        opened, readies = self.opened, self._calls.ready
         self.backend = backend
         self._clock = lambda: backend.now
         options = opened.options
@@ -178,7 +188,8 @@ class StudySession:
             workers=workers,
             find_problem=lambda: find_problem(opened.store),
         )
-        listeners = Listeners(self._failed, self._repeated, self.notices.show, self._find_start)
+        find_start = self._find_start if saves else self._start_at_0
+        listeners = Listeners(self._failed, self._repeated, self.notices.show, find_start)
         self.driver = Driver(
             self.engine,
             backend,
@@ -189,7 +200,7 @@ class StudySession:
                 on_message=self._take_message,
                 on_fact=self._take_fact,
                 on_step=self._step,
-                ready=lambda: all(ready() for ready in calls.ready),
+                ready=readies[0] if len(readies) == 1 else lambda: all(each() for each in readies),
             ),
         )
 
@@ -303,7 +314,12 @@ class StudySession:
             found = self.opened.store.trial(place).latest(at_most=job.start)
         except OSError:  # it cannot be read now: the worker will say so, if it matters
             return job.start
-        start = 0.0 if found is None else found.resource
+        return self._resume(job, 0.0 if found is None else found.resource)
+
+    def _start_at_0(self, job: Job) -> float:
+        return self._resume(job, 0.0)
+
+    def _resume(self, job: Job, start: float) -> float:
         for call in self._calls.resumed:
             call(job.trial, start)
         return start

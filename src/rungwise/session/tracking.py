@@ -48,10 +48,9 @@ class Tracking(Part):
         self._engine, self._assignments = self.session.engine, self.session.opened.assignments
         self._ceilings = len(self._engine.scheduler.ceilings)
         self._furthest = views.find_furthest(self._engine)
+        self.idle = not self._feed
 
     def begin(self) -> None:
-        if not self._feed:
-            return
         self._begun = True
         self._feed.tell("begin", self._describe())
         self._feed.wait_until_begun()

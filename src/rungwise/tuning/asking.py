@@ -95,8 +95,12 @@ class AskedSession:
         self.session = StudySession(opened, queue, follow_asking(callbacks))
         self.backend = AskedBackend(opened.since, wake)
         self.session.open()
-        self.session.start(self.backend)
-        self.session.begin()
+        try:
+            self.session.start(self.backend, saves=False)
+            self.session.begin()
+        except BaseException:
+            self.session.close()
+            raise
 
     @property
     def needs_watching(self) -> bool:

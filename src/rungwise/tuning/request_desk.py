@@ -131,19 +131,19 @@ class Requests(Part):
 
     def open(self) -> None:
         opened = self.session.opened
+        self.idle = not opened.kept
         if opened.kept:
             RequestDesk(opened.file, opened.engine, opened.since).work()
             opened.assignments.follow(opened.engine.study)
 
     def begin(self) -> None:
         session = self.session
-        if session.opened.kept:
-            self._desk = RequestDesk(
-                session.opened.file,
-                session.engine,
-                submit=session.submit,
-                interrupt=session.interrupt,
-            )
+        self._desk = RequestDesk(
+            session.opened.file,
+            session.engine,
+            submit=session.submit,
+            interrupt=session.interrupt,
+        )
 
     def step(self, now: float) -> None:
         desk, session = self._desk, self.session
