@@ -25,9 +25,10 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobFailed
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.driver import Driver
-from rungwise.policy import Policy, Rules
+from rungwise.driver import Driver, Hooks
+from rungwise.policy import Policy
 from rungwise.run import Assignment
+from rungwise.session.failures import Rules
 
 ORDINARY = "RuntimeError: it diverged"
 RECOGNISED = "OSError: [Errno 30] Read-only file system"
@@ -176,9 +177,9 @@ def run_study(
         nonlocal burnt
         burnt += type(fact) is JobFailed and backend.out
 
-    Driver(engine, backend, policy=policy, on_fact=count).run()
+    Driver(engine, backend, policy=policy, hooks=Hooks(on_fact=count)).run()
     failed = sum(trial.failed for trial in engine.trials)
-    return Outcome(policy.outage is not None, len(engine.jobs), burnt, failed)
+    return Outcome(policy.failures.outage is not None, len(engine.jobs), burnt, failed)
 
 
 def show_healthy(studies: int, trials: int, rates: list[float], workers: list[int]) -> None:

@@ -30,11 +30,11 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 import rungwise as rw
 from rungwise.core.engine import Engine
 from rungwise.core.study import Study
+from rungwise.session.snapshot_keeper import EVERY, SnapshotKeeper
 from rungwise.storage.base import Entry
 from rungwise.storage.record import StudyRecord
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.folding import fold
-from rungwise.tuning.snapshot_keeper import EVERY, SnapshotKeeper
 from rungwise.tuning.summaries import keep_summary
 
 BATCH = 1000

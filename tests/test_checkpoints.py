@@ -23,7 +23,7 @@ from rungwise.checkpoints import (
 from rungwise.core.trials import State, Trial
 from rungwise.errors import InvalidArgumentError
 from rungwise.run import Assignment, Run, Unwound
-from rungwise.tuning.checkpoint_retention import CheckpointRetention, trial_place
+from rungwise.session.checkpoint_retention import CheckpointRetention, RetentionRules, trial_place
 
 
 def put(folder, resource, job=0, text="x"):
@@ -230,7 +230,7 @@ class Flaky:
     def start_tuner(self):
         self.dies = None
         self.retention = CheckpointRetention(
-            self.store, [self.trial], quota=None, notice=pytest.fail
+            self.store, [self.trial], RetentionRules(), notice=pytest.fail
         )
 
     def report(self, resource, value, metrics):

@@ -68,15 +68,15 @@ def test_the_help_loads_no_command():
 def test_show_loads_what_it_shows_and_nothing_else(study):
     loaded = list_loaded("show", study)
     assert "rungwise.cli.show" in loaded
-    others = (NO_COMMANDS - {"rungwise.cli.show"}) | {"rungwise.tuning.tuner", "rungwise.display"}
-    others |= {"rungwise.backends.ray"}  # the study was run on another backend
+    others = (NO_COMMANDS - {"rungwise.cli.show"}) | {"rungwise.session.session"}
+    others |= {"rungwise.display", "rungwise.backends.ray"}  # the study was run on another backend
     assert not loaded & (HEAVY | LABORATORY | STUDIES_ONLY | others | {"rich.progress"} | TYPER)
     assert "numpy" not in loaded, "it has a summary, from which nothing is computed"
 
 
 def test_listing_loads_no_more(study):
     loaded = list_loaded("list", study.parent)
-    others = (NO_COMMANDS - {"rungwise.cli.listing"}) | {"rungwise.tuning.tuner"}
+    others = (NO_COMMANDS - {"rungwise.cli.listing"}) | {"rungwise.session.session"}
     assert not loaded & (HEAVY | LABORATORY | STUDIES_ONLY | others | TYPER | {"numpy"})
 
 

@@ -11,7 +11,7 @@ from rungwise.core.events import JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.replay import replay
 from rungwise.core.study import Study
-from rungwise.driver import Driver
+from rungwise.driver import Driver, Hooks
 from rungwise.storage import MemoryLog
 
 
@@ -164,7 +164,10 @@ def test_steps_and_facts_are_told_after_they_were_acted_on():
         told.append(fact)
 
     driver = Driver(
-        Engine(study(9)), backend, log=log, on_fact=on_fact, on_step=lambda: steps.append(len(told))
+        Engine(study(9)),
+        backend,
+        log=log,
+        hooks=Hooks(on_fact=on_fact, on_step=lambda: steps.append(len(told))),
     )
     driver.run()
     assert len(told) == backend.told
@@ -176,9 +179,8 @@ def test_a_recalled_driver_starts_nothing_more_and_goes_home():
     log = MemoryLog()
     backend = Recorder(log, rw.power_laws(30, 9), workers=3, rows=range(30))
     engine = Engine(study(30))
-    driver = Driver(
-        engine, backend, log=log, on_step=lambda: engine.reports >= 5 and driver.recall()
-    )
+    recall = Hooks(on_step=lambda: engine.reports >= 5 and driver.recall())
+    driver = Driver(engine, backend, log=log, hooks=recall)
     driver.run()
     assert engine.ended is None
     assert engine.open_jobs == []

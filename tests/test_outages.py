@@ -145,8 +145,8 @@ def test_a_problem_that_is_found_stops_the_study_at_the_first_failure():
     for job, expected in ((1, "JobFailed"), (2, "JobLost")):
         fact = scene.says(messages.Crashed(job, "boom"))
         assert type(fact).__name__ == expected
-    assert scene.policy.outage.cause == "nothing can be written to /x"
-    assert scene.policy.outage.spared == {2}
+    assert scene.policy.failures.outage.cause == "nothing can be written to /x"
+    assert scene.policy.failures.outage.spared == {2}
     assert [failure.spared for failure, _ in scene.failures] == [False, True]
 
 
@@ -156,7 +156,7 @@ def test_nothing_is_judged_before_the_first_report():
     for job in range(9):
         fact = scene.says(messages.Crashed(job, "OSError: [Errno 30] Read-only file system"))
         assert type(fact).__name__ == "JobFailed"
-    assert scene.policy.outage is None
+    assert scene.policy.failures.outage is None
 
 
 def test_a_trial_that_was_spared_once_is_judged_the_next_time():
@@ -170,4 +170,4 @@ def test_a_trial_that_was_spared_once_is_judged_the_next_time():
             )
         facts = scene.policy.settle(5.0, stalled=True)
         assert {type(fact).__name__ for fact in facts} == {"JobLost" if stops else "JobFailed"}
-        assert (scene.policy.outage is not None) == stops
+        assert (scene.policy.failures.outage is not None) == stops

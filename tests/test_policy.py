@@ -9,14 +9,15 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.policy import HALTED, REASON, WORKER_FAULTS, Answer, Policy, Rules
+from rungwise.policy import HALTED, REASON, Answer, Listeners, Policy
+from rungwise.session.failures import WORKER_FAULTS, FailureJudge, Rules
 from rungwise.timeouts import LONGEST_STEP
 
 
 class Scene:
     """An engine with jobs under way, and a policy that judges what is said of them."""
 
-    def __init__(self, jobs=1, rules=None, **more):
+    def __init__(self, jobs=1, rules=None, find_start=lambda job: job.start, **more):
         study = Study(
             rw.ASHA(max_resource=9), Limits(trials=9), initial=[{"row": n} for n in range(9)]
         )
@@ -25,9 +26,12 @@ class Scene:
         self.policy = Policy(
             self.engine,
             rules,
-            on_failure=lambda *told: self.failures.append(told),
-            on_notice=self.notices.append,
-            **more,
+            failures=FailureJudge(self.engine, rules or Rules(), **more),
+            listeners=Listeners(
+                on_failure=lambda *told: self.failures.append(told),
+                on_notice=self.notices.append,
+                find_start=find_start,
+            ),
         )
         self.policy.overdue(0.0)
         for _ in range(jobs):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from rungwise.backends import messages
 from rungwise.backends.base import Backend, make_assignment
@@ -23,14 +24,11 @@ from rungwise.storage.base import Entry, EntrySink
 _LEAVES = frozenset({messages.Ended, messages.Crashed})
 
 
-class Driver:
-    """Runs a study to its end.
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What is called while a driver runs.
 
-    Args:
-        engine: decides.
-        backend: acts.
-        log: keeps the events and decisions; None keeps nothing.
-        policy: says what the backend's messages mean.
+    Attributes:
         assign: makes the assignment of a job.
         on_message: called with every message of the backend that is not a report, of jobs that
             have not left, before it is judged.
@@ -41,6 +39,41 @@ class Driver:
             ready must also make the backend's poll() return, even if nothing is running.
     """
 
+    assign: Callable[[Job], Assignment] = make_assignment
+    on_message: Callable[[messages.Message], None] | None = None
+    on_fact: Callable[[Fact, Decision], None] | None = None
+    on_step: Callable[[], None] | None = None
+    ready: Callable[[], bool] = lambda: True
+
+
+@dataclass(slots=True)
+class _Slots:
+    """The slots of a backend, as far as a driver counts them.
+
+    Attributes:
+        free: those that have asked for a job and got none.
+        running: the jobs that this driver started and that have not left.
+        held: whether a free slot waits for a proposal.
+        seen: the version of the engine when the slots last asked.
+    """
+
+    free: int = 0
+    running: int = 0
+    held: bool = False
+    seen: int = -1
+
+
+class Driver:
+    """Runs a study to its end.
+
+    Args:
+        engine: decides.
+        backend: acts.
+        log: keeps the events and decisions; None keeps nothing.
+        policy: says what the backend's messages mean.
+        hooks: what is called meanwhile.
+    """
+
     def __init__(
         self,
         engine: Engine,
@@ -48,11 +81,7 @@ class Driver:
         *,
         log: EntrySink | None = None,
         policy: Policy | None = None,
-        assign: Callable[[Job], Assignment] = make_assignment,
-        on_message: Callable[[messages.Message], None] | None = None,
-        on_fact: Callable[[Fact, Decision], None] | None = None,
-        on_step: Callable[[], None] | None = None,
-        ready: Callable[[], bool] = lambda: True,
+        hooks: Hooks | None = None,
     ) -> None:
         if engine.open_jobs:
             rule = "they must be marked as lost first (core.replay.lost_jobs)"
@@ -61,28 +90,20 @@ class Driver:
         self._backend = backend
         self._log = log
         self._policy = Policy(engine) if policy is None else policy
-        self._assign = assign
-        self._on_message = on_message
-        self._on_fact = on_fact
-        self._on_step = on_step
-        self._ready = ready
-        self._held = False  # whether a free slot waits for a proposal
-        self._free = 0  # slots that have asked for a job and got none
-        self._running = 0  # jobs that this driver started and that have not left
-        self._seen = engine.version
+        self._hooks = Hooks() if hooks is None else hooks
+        self._slots = _Slots(seen=engine.version)
         self._entries: list[Entry] = []
         self._facts: list[tuple[Fact, Decision]] = []
         self._recalled = False
-        self._judge = self._policy.judge
         limit = engine.study.limits.seconds
         self._time_is_up = math.inf if limit is None else limit
 
     def run(self) -> None:
         """Run until the engine says that the study is over, or until it was recalled."""
-        self._free = self._backend.idle()
+        self._slots.free = self._backend.idle()
         self._fill()
         self._act(())
-        while self._engine.ended is None and (self._running or not self._recalled):
+        while self._engine.ended is None and (self._slots.running or not self._recalled):
             self.step()
 
     def recall(self) -> None:
@@ -96,14 +117,13 @@ class Driver:
 
     def halt(self) -> None:
         """Make all jobs leave now, and handle their messages until the last has left."""
-        for job, why in self._policy.halt():
-            self._backend.ask_to_leave(job, why)
+        self.dismiss_all()
         self.wind_down()
 
     def wind_down(self) -> None:
         """Start no more jobs, and handle messages until the last of those under way has left."""
         self._recalled = True
-        while self._running:
+        while self._slots.running:
             self.step()
 
     def submit(self, event: Event) -> Decision:
@@ -115,15 +135,30 @@ class Driver:
         self._act(())
         return decision
 
+    def dismiss_all(self) -> None:
+        """Ask all jobs to leave now."""
+        for job, why in self._policy.halt():
+            self._backend.ask_to_leave(job, why)
+
     def dismiss(self, trial: int) -> None:
         """Ask the job of a trial to leave, which the engine has stopped on request."""
         for job, why in self._policy.dismiss(trial):
             self._backend.ask_to_leave(job, why)
 
     @property
+    def waits(self) -> bool:
+        """Whether failures are held back, and only another job could settle them."""
+        return self._policy.waits
+
+    @property
+    def watches_time(self) -> bool:
+        """Whether jobs may have to leave although nothing is said of them."""
+        return self._policy.watches_time
+
+    @property
     def held(self) -> bool:
         """Whether a free slot waits until a request would be answered at once."""
-        return self._held
+        return self._slots.held
 
     # -- one step ------------------------------------------------------------------------------
 
@@ -136,10 +171,11 @@ class Driver:
         answers: list[tuple[int, bool]] = []
         for message in said:
             self._take_in(message, now, answers)
-        if grown or self._held:
+        if grown or self._slots.held:
             self._fill()
-        if self._policy.unsettled:
-            no_more = self._free > 0 and not self._held  # a slot asked for a job and got none
+        if self._policy.failures.unsettled:
+            slots = self._slots
+            no_more = slots.free > 0 and not slots.held  # a slot asked for a job and got none
             self._settle(now, stalled=not said and (no_more or self._recalled))
         if now >= self._time_is_up and self._engine.ended is None:
             # No trial reports: a request makes the engine check the time.
@@ -148,20 +184,21 @@ class Driver:
         if self._policy.watches_time:
             for job, why in self._policy.overdue(now):
                 self._backend.ask_to_leave(job, why)
-        if self._on_fact is not None:
+        if self._hooks.on_fact is not None:
             for fact, decision in self._facts:
-                self._on_fact(fact, decision)
-        if self._on_step is not None:
-            self._on_step()
+                self._hooks.on_fact(fact, decision)
+        if self._hooks.on_step is not None:
+            self._hooks.on_step()
 
     def _take_in(
         self, message: messages.Message, now: float, answers: list[tuple[int, bool]]
     ) -> None:
         """Judge a message, let the engine decide on it, and note the answer to send."""
         is_report = type(message) is messages.Reported
-        if not is_report and self._on_message is not None and self._policy.is_current(message):
-            self._on_message(message)
-        judged = self._judge(message, now)
+        on_message = None if is_report else self._hooks.on_message
+        if on_message is not None and self._policy.is_current(message):
+            on_message(message)
+        judged = self._policy.judge(message, now)
         if judged is None:
             return
         if isinstance(judged, Answer):
@@ -176,13 +213,13 @@ class Driver:
 
     def _settle(self, now: float, *, stalled: bool) -> None:
         """Take in failures that were held back, and stop if the surroundings have failed."""
-        self._recalled = self._recalled or self._policy.outage is not None
+        self._recalled = self._recalled or self._policy.failures.outage is not None
         settled = self._policy.settle(now, stalled=stalled and self._policy.waits)
         for fact in settled:
             # The slot was free as soon as the job had failed.
             self._facts.append((fact, self._handle(fact)))
-            self._running -= 1
-        self._recalled = self._recalled or self._policy.outage is not None
+            self._slots.running -= 1
+        self._recalled = self._recalled or self._policy.failures.outage is not None
         if settled:
             self._fill()
 
@@ -197,17 +234,18 @@ class Driver:
         for message in said:
             if type(message) in _LEAVES:
                 free -= 1
-        grown = free > self._free
-        self._free = free
+        grown = free > self._slots.free
+        self._slots.free = free
         return grown
 
     def _take(self, fact: Fact) -> Decision:
+        slots = self._slots
         decision = self._handle(fact)
         if decision is NOTED:
-            self._free += 1
-            self._running -= 1
+            slots.free += 1
+            slots.running -= 1
             self._fill()
-        elif decision is CONTINUE and self._free > 0 and self._engine.version != self._seen:
+        elif decision is CONTINUE and slots.free > 0 and self._engine.version != slots.seen:
             self._fill()
         # When a job is to pause or stop, its slot asks first, once the job has left it, so that
         # which trial is promoted does not depend on how many slots happen to be idle.
@@ -220,17 +258,18 @@ class Driver:
 
     def _fill(self) -> None:
         """Give every free slot a job, as long as there are jobs."""
-        self._held = False
-        while self._free > 0 and self._engine.ended is None and not self._recalled:
-            if not self._ready():
-                self._held = True
+        slots = self._slots
+        slots.held = False
+        while slots.free > 0 and self._engine.ended is None and not self._recalled:
+            if not self._hooks.ready():
+                slots.held = True
                 break
             decision = self._handle(JobRequested(self._backend.now))
             if not isinstance(decision, StartJob):
                 break
-            self._free -= 1
-            self._running += 1
-        self._seen = self._engine.version
+            slots.free -= 1
+            slots.running += 1
+        slots.seen = self._engine.version
 
     def _act(self, answers: Sequence[tuple[int, bool]]) -> None:
         """Append, then act."""
@@ -242,4 +281,4 @@ class Driver:
         for _, decision in entries:
             if type(decision) is StartJob:
                 self._policy.started(decision.job)
-                self._backend.start(self._assign(decision.job))
+                self._backend.start(self._hooks.assign(decision.job))

@@ -312,10 +312,14 @@ class NothingFoundError(RungwiseError):
         path: the study file; None for a study that is not kept.
         reasons: why trials failed.
         hint: where the tracebacks are.
+        stopped: why the study stopped before its end; "" if it did not.
     """
 
-    def __init__(self, path: str | None, reasons: Sequence[str], hint: str = "") -> None:
+    def __init__(
+        self, path: str | None, reasons: Sequence[str], hint: str = "", stopped: str = ""
+    ) -> None:
         self.path = path
+        self.stopped = stopped
         self.reasons = tuple(reasons)
         most_common = Counter(self.reasons).most_common(5)
         lines = "".join(f"\n  {count} ×  {reason}" for reason, count in most_common)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import numbers
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from rungwise.errors import (
     SilentTrialError,
     StoreUnavailableError,
 )
+from rungwise.validation import is_real, read_number
 
 if TYPE_CHECKING:
     from rungwise.sharing import ShareClient, ShareServer
@@ -91,15 +91,7 @@ class Run:
     """One job of one trial: says where to continue from, takes reports and checkpoints.
 
     Attributes:
-        trial: the number of the trial.
-        phase: ``"tune"``, or ``"retrain"`` when the winner is trained from scratch.
-        metric: the name of the metric.
-        goal: ``"min"`` or ``"max"``; None where it is not known.
-        seed: a seed of this trial's own, the same for every job of it and in every rerun of the
-            study.
         start: the resource of the last checkpoint, 0 without one.
-        until: how far this job is to train; reports there are compared with other trials.
-        max_resource: the furthest any trial may go; None when open-ended.
         latest: the folder of the last checkpoint, or None.
         folder: a folder of the trial's own for anything else it writes.
         enough: whether the study has answered that enough is known.
@@ -127,16 +119,7 @@ class Run:
         self._server: ShareServer | None = None
 
     def _set_up(self, assignment: Assignment, channel: Channel, store: CheckpointStore) -> None:
-        self.trial = assignment.trial
-        self.phase: Phase = assignment.phase
-        self.metric = assignment.metric
-        self.goal = assignment.goal
-        self.seed = assignment.seed
-        self.until: float = _plain(assignment.until)
-        maximum = assignment.max_resource
-        self.max_resource = None if maximum is None else _plain(maximum)
         self.enough = False
-        self._job = assignment.job
         self._assignment = assignment
         self._channel = channel
         self._store = store
@@ -145,6 +128,42 @@ class Run:
         self._turn = threading.Lock()  # a report and its answer belong together
         self._process = os.getpid()
         self.reported = False
+
+    @property
+    def trial(self) -> int:
+        """The number of the trial."""
+        return self._assignment.trial
+
+    @property
+    def phase(self) -> Phase:
+        """``"tune"``, or ``"retrain"`` when the winner is trained from scratch."""
+        return self._assignment.phase
+
+    @property
+    def metric(self) -> str:
+        """The name of the metric."""
+        return self._assignment.metric
+
+    @property
+    def goal(self) -> Literal["min", "max"] | None:
+        """``"min"`` or ``"max"``; None where it is not known."""
+        return self._assignment.goal
+
+    @property
+    def seed(self) -> int:
+        """A seed of this trial's own: the same for all its jobs, in every rerun of the study."""
+        return self._assignment.seed
+
+    @property
+    def until(self) -> float:
+        """How far this job is to train; reports there are compared with other trials."""
+        return _plain(self._assignment.until)
+
+    @property
+    def max_resource(self) -> float | None:
+        """The furthest any trial may go; None when open-ended."""
+        maximum = self._assignment.max_resource
+        return None if maximum is None else _plain(maximum)
 
     def __repr__(self) -> str:
         return f"<run of trial {self.trial} from {self.start:g} to {self.until:g}>"
@@ -160,7 +179,7 @@ class Run:
         Raises:
             SilentTrialError: nothing was reported for far too long.
         """
-        if not _is_real(step) or not 0 < step < math.inf:
+        if not is_real(step) or not 0 < step < math.inf:
             raise InvalidArgumentError("step", step, "it must be a finite number above 0")
         end = math.inf if self.max_resource is None else self.max_resource
         nearly = end - step * ROUNDING
@@ -245,7 +264,7 @@ class Run:
         resource = read_resource("resource", resource)
         begun = False
         try:
-            with self._checkpoints.writing(resource, self._job) as folder:
+            with self._checkpoints.writing(resource, self._assignment.job) as folder:
                 begun = True
                 yield folder
                 size = measure_folder(folder)
@@ -415,10 +434,6 @@ def _plain(number: float) -> float:
     return int(number) if float(number).is_integer() else float(number)
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
 def read_resource(name: str, value: Any) -> float:
     """A resource that a report may name."""
     number = _plain(read_number(name, value))
@@ -427,23 +442,3 @@ def read_resource(name: str, value: Any) -> float:
         rule = f"it must be above 0 and at most {FURTHEST}{hint}"
         raise InvalidArgumentError(name, value, rule)
     return number
-
-
-def read_number(name: str, value: Any) -> float:
-    """A plain number; scalars of NumPy and PyTorch are converted."""
-    if type(value) is float:
-        return value
-    to_number: Callable[[], Any] | None = getattr(value, "item", None)
-    if to_number is not None and not isinstance(value, (str, bytes)):
-        try:
-            value = to_number()  # an array of one number, or a scalar of a library
-        except (TypeError, ValueError, RuntimeError):
-            raise InvalidArgumentError(name, value, "it must be one number") from None
-    if not _is_real(value):
-        call = ": run.report(epoch, loss=…), with names" if isinstance(value, dict) else ""
-        raise InvalidArgumentError(name, value, f"it must be a number{call}")
-    try:
-        number = float(value)
-    except OverflowError:  # too large for a float
-        return math.inf if value > 0 else -math.inf
-    return value if type(value) is int else number

@@ -18,7 +18,7 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.core.seeding import generator
 from rungwise.core.study import Study
-from rungwise.driver import Driver
+from rungwise.driver import Driver, Hooks
 from rungwise.errors import InvalidArgumentError
 from rungwise.options.registry import SEARCHERS
 from rungwise.options.scheduler_options import choose_scheduler
@@ -166,7 +166,7 @@ def simulate(
         def on_fact(*_: object) -> None:
             notify(len(engine.trials), number)
 
-    Driver(engine, simulator, log=log, on_fact=on_fact).run()
+    Driver(engine, simulator, log=log, hooks=Hooks(on_fact=on_fact)).run()
     return make_result(engine, rows, seconds=simulator.now, winner=winner)
 
 

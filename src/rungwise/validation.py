@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeVar, cast
 
 from rungwise.errors import InvalidArgumentError, Words
@@ -118,3 +119,28 @@ def find_sign(goal: str) -> float:
 def parse_goal(value: Any) -> Goal:
     """``"min"`` or ``"max"``."""
     return cast("Goal", one_of("goal", value, ("min", "max")))
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a real number, and no truth value."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def read_number(name: str, value: Any) -> float:
+    """A plain number; scalars of NumPy and PyTorch are converted."""
+    if type(value) is float:
+        return value
+    to_number: Callable[[], Any] | None = getattr(value, "item", None)
+    if to_number is not None and not isinstance(value, (str, bytes)):
+        try:
+            value = to_number()  # an array of one number, or a scalar of a library
+        except (TypeError, ValueError, RuntimeError):
+            raise InvalidArgumentError(name, value, "it must be one number") from None
+    if not is_real(value):
+        call = ": run.report(epoch, loss=…), with names" if isinstance(value, dict) else ""
+        raise InvalidArgumentError(name, value, f"it must be a number{call}")
+    try:
+        number = float(value)
+    except OverflowError:  # too large for a float
+        return math.inf if value > 0 else -math.inf
+    return value if type(value) is int else number

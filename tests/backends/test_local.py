@@ -18,12 +18,22 @@ from pathlib import Path
 import pytest
 
 import rungwise as rw
-from rungwise.backends import connection, hardware, local, processes, shipping, unwinding, workers
+from rungwise.backends import (
+    connection,
+    hardware,
+    local,
+    processes,
+    shipping,
+    unwinding,
+    worker_starts,
+    workers,
+)
 from rungwise.backends.base import Workplace
-from rungwise.backends.messages import Crashed, Ended, Notice, Reported
+from rungwise.backends.messages import Crashed, Ended, Notice, Reported, StartFailed
 from rungwise.checkpoints import FolderStore
 from rungwise.errors import InvalidArgumentError, WorkerStartError
 from rungwise.run import Assignment, Unwound
+from rungwise.session.failures import FAILED_STARTS, FailureJudge, Rules
 from rungwise.tuning import function_reference
 
 PATIENCE = 60.0
@@ -450,29 +460,36 @@ def test_workers_that_die_while_they_load_are_given_up(crew, tmp_path, monkeypat
     (tmp_path / "deadly_module.py").write_text("import os; print('bye', flush=True); os._exit(9)")
     monkeypatch.syspath_prepend(tmp_path)
     crew = crew(do, preload=["deadly_module"])
+    judge = FailureJudge(None, Rules())
+    for number in (1, 2, 3):
+        said = crew.next()
+        assert (type(said), said.in_a_row, said.workers) == (StartFailed, number, 1)
+        given = (said.how, said.output, said.in_a_row, said.workers)
+        if number < FAILED_STARTS:
+            judge.judge_start(*given)
     with pytest.raises(
         WorkerStartError, match=r"3 worker processes in a row ended while starting .*exited with 9"
     ) as refused:
-        crew.next()
+        judge.judge_start(*given)
     assert "bye" in refused.value.trace
 
 
 def test_workers_that_die_idle_do_not_end_the_study(crew, monkeypatch):
     """Preempted nodes, say: only workers that never become ready are a reason to give up."""
-    monkeypatch.setattr(workers, "PAUSES", (0.0, 0.05))
+    monkeypatch.setattr(worker_starts, "PAUSES", (0.0, 0.05))
     crew = crew(do)
-    for _ in range(workers.FAILED_STARTS + 2):
+    for _ in range(FAILED_STARTS + 2):
         died = crew.pid()
         os.kill(died, signal.SIGKILL)
         deadline = time.monotonic() + 30
         while crew.backend.idle() == 0 or crew.pid() == died:
             assert time.monotonic() < deadline
-            assert all(type(message) is Notice for message in crew.backend.poll())
+            assert all(type(each) in (Notice, StartFailed) for each in crew.backend.poll())
     assert crew.outcome({"code": "run.report(1, loss=1)"})[0] == [1]
 
 
 def test_a_worker_that_keeps_dying_idle_is_replaced_after_growing_pauses(crew, monkeypatch):
-    monkeypatch.setattr(workers, "PAUSES", (0.0, 1.0))
+    monkeypatch.setattr(worker_starts, "PAUSES", (0.0, 1.0))
     crew = crew(do)
     for pause in (0.0, 1.0):
         while crew.backend.idle() == 0:

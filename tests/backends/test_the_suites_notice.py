@@ -12,8 +12,8 @@ from rungwise.backends.simulator import Simulator
 from rungwise.backends.threads import ThreadBackend
 from rungwise.backends.workers import WorkerBackend
 from rungwise.benchmarks import Table
-from rungwise.policy import Rules
 from rungwise.schedulers import PASHA
+from rungwise.session.failures import Rules
 from rungwise.testing import (
     BackendConformance,
     ProcessBackendConformance,

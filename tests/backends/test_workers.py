@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rungwise.backends import connection, workers
+from rungwise.backends import connection, worker_starts
 from rungwise.backends.base import Workplace, make_assignment
 from rungwise.backends.launchers import Ending
 from rungwise.backends.messages import Crashed, Reported
@@ -119,7 +119,7 @@ def test_a_worker_is_replaced_without_a_pause_however_many_machines_are_taken_aw
 ):
     """Nothing is wrong with it: the next one gets another machine."""
     said = []
-    for _ in range(len(workers.PAUSES)):
+    for _ in range(len(worker_starts.PAUSES)):
         last = launcher.handles[0]
         last.leaving = "its machine is being drained"
         for _ in range(2):  # it is ended, and its end is seen

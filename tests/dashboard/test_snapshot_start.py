@@ -11,9 +11,10 @@ import rungwise as rw
 from rungwise.dashboard import report
 from rungwise.dashboard.details import write_trial
 from rungwise.dashboard.feed import Feed
+from rungwise.session import snapshot_keeper
 from rungwise.storage import snapshots, tail
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning import requests, snapshot_keeper
+from rungwise.tuning import requests
 from rungwise.tuning.follower import Follower
 
 

@@ -8,7 +8,7 @@ import pytest
 from faults.scenarios import eventually
 
 from rungwise.core.events import Reported
-from rungwise.tuning.interrupts import graceful
+from rungwise.session.interrupts import graceful
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -45,7 +45,7 @@ def alone(run):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            note("violation", trial=run.trial, job=run._job)
+            note("violation", trial=run.trial, job=run._assignment.job)
         yield
 
 
@@ -84,19 +84,19 @@ class Model:
 def epochs(config, run, *, ballast=0):
     """Train as everybody does; a generator, so that others can misbehave in between."""
     with alone(run):
-        note("leg", trial=run.trial, job=run._job, start=run.start)
+        note("leg", trial=run.trial, job=run._assignment.job, start=run.start)
         model = Model(config, run)
         assert model.epoch == run.start, (model.epoch, run.start)
         for epoch in run.resources():
-            note("epoch", trial=run.trial, job=run._job, resource=epoch)
+            note("epoch", trial=run.trial, job=run._assignment.job, resource=epoch)
             model.fit()
             with run.checkpoint(epoch) as folder:
                 model.save(folder, ballast)
             value = model.evaluate()
             run.report(epoch, score=value)
-            note("ack", trial=run.trial, job=run._job, resource=epoch, value=value)
+            note("ack", trial=run.trial, job=run._assignment.job, resource=epoch, value=value)
             yield epoch
-        note("end", trial=run.trial, job=run._job)
+        note("end", trial=run.trial, job=run._assignment.job)
 
 
 def steady(config, run):
@@ -181,7 +181,7 @@ MISDEEDS = (*FAILURES, "nan", "no-report")
 def stillborn(config, run):
     """Trials with even numbers fail before their first report, each in the way MISDEEDS names."""
     if run.trial % 2 == 0:
-        note("leg", trial=run.trial, job=run._job, start=run.start)
+        note("leg", trial=run.trial, job=run._assignment.job, start=run.start)
         print(f"trial {run.trial} is about to fail", flush=True)  # noqa: T201
         how = os.environ["MISDEEDS"].split(",")[run.trial // 2]
         if how == "nan":
@@ -294,7 +294,7 @@ def mute(config, run):
 def wanderer(config, run):
     """Ends in another folder than it began in."""
     note("cwd", trial=run.trial, cwd=os.getcwd())  # noqa: PTH109
-    place = FOLDER / f"place-{run.trial}-{run._job}"
+    place = FOLDER / f"place-{run.trial}-{run._assignment.job}"
     place.mkdir()
     os.chdir(place)
     steady(config, run)

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import rungwise as rw
 from rungwise.display.quiet import QuietDisplay
+from rungwise.session import snapshot_keeper
 from rungwise.storage.sqlite import SqliteLog
-from rungwise.tuning import snapshot_keeper
 
 IMPORTED = (rw.tune, rw.resume, rw.PASHA)
 """Before the first fork: an interrupt in the middle of an import may get lost in Python itself."""
@@ -102,7 +102,7 @@ def die_when_closing(number):
 
 def die_when_tidying(number):
     """Kill the tuner in the middle of removing checkpoints."""
-    from rungwise.tuning.checkpoint_retention import CheckpointRetention  # noqa: PLC0415
+    from rungwise.session.checkpoint_retention import CheckpointRetention  # noqa: PLC0415
 
     original = CheckpointRetention.tidy
 

@@ -16,13 +16,14 @@ from rungwise.core.engine import Engine
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, LogUnavailableError, SchemaError
+from rungwise.session import snapshot_keeper
 from rungwise.storage import engine_state, snapshots
 from rungwise.storage.engine_state import digest_engine
 from rungwise.storage.object_graphs import GraphReader
 from rungwise.storage.snapshots import read_snapshot
 from rungwise.storage.sqlite import SqliteLog
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning import folding, snapshot_keeper
+from rungwise.tuning import folding
 from rungwise.tuning.folding import fold
 from rungwise.tuning.summaries import load_summary
 from rungwise.tuning.verification import verify_study

@@ -177,7 +177,7 @@ def test_threads_report_side_by_side():
         assert study.is_done
         assert study.result.trials == 60
         again = Engine(study.result.engine.study)
-        study_of_file, entries = study.result.engine.study, study._file.read_from()
+        study_of_file, entries = study.result.engine.study, study._opened.file.read_from()
         assert all(again.handle(event) == decision for event, decision in entries)
         assert study_of_file.limits.trials == 60
 
@@ -217,18 +217,18 @@ def test_with_nothing_to_do_it_says_wait_and_at_the_end_done():
         assert answer.why.startswith("1 configuration was evaluated")
         assert study.is_done
         # Asking again and again costs the log nothing.
-        before = len(study._file.log)
+        before = len(study._opened.file.log)
         assert [study.ask() for _ in range(20)] == [answer] * 20
-        assert len(study._file.log) <= before + 20
+        assert len(study._opened.file.log) <= before + 20
 
 
 def test_waiting_costs_the_log_nothing():
     with opened(trials=1) as study:
         study.ask()
         study.ask()
-        before = len(study._file.log)
+        before = len(study._opened.file.log)
         assert [study.ask() for _ in range(50)] == [rw.Wait()] * 50
-        assert len(study._file.log) == before
+        assert len(study._opened.file.log) == before
 
 
 def test_ask_waits_for_what_another_thread_reports():
@@ -301,12 +301,12 @@ def test_nothing_counts_that_is_said_of_a_job_that_has_left():
     with opened() as study:
         job = study.ask()
         study.lost(job)
-        before = len(study._file.log)
+        before = len(study._opened.file.log)
         assert study.report(job, 1, 0.0) is False
         study.failed(job, "late")
         study.ended(job)
         study.lost(job.id)
-        assert len(study._file.log) == before
+        assert len(study._opened.file.log) == before
         assert study.result.view.trial(0).resource == 0
 
 
@@ -336,7 +336,7 @@ def test_other_metrics_are_kept():
     with opened() as study:
         study.report(study.ask(), 1, 0.5, accuracy=0.75)
         (event,) = [
-            event for event, _ in study._file.read_from() if isinstance(event, ReportedEvent)
+            event for event, _ in study._opened.file.read_from() if isinstance(event, ReportedEvent)
         ]
     assert event.metrics == (("accuracy", 0.75),)
 
@@ -355,10 +355,10 @@ def test_other_metrics_are_kept():
 def test_what_cannot_be_meant_is_refused_and_changes_nothing(call, message):
     with opened() as study:
         job = study.ask()
-        before = len(study._file.log)
+        before = len(study._opened.file.log)
         with pytest.raises(rw.InvalidArgumentError, match=message):
             call(study, job)
-        assert len(study._file.log) == before
+        assert len(study._opened.file.log) == before
         assert study.report(job, 1, 0.5) is False
 
 
@@ -594,7 +594,7 @@ def test_a_call_that_could_not_be_stored_ends_it(tmp_path, monkeypatch):
         raise rw.LogUnavailableError("a.db", "disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(study._file, "extend", fail)
+        patched.setattr(study._opened.file, "extend", fail)
         with pytest.raises(rw.LogUnavailableError):
             study.report(job, 1, 0.5)
     with pytest.raises(rw.StudyClosedError, match="an earlier call failed"):
@@ -781,6 +781,9 @@ def test_notices_are_kept_with_the_study(tmp_path):
     path = tmp_path / "a.db"
     with opened(path) as study:
         study.failed(study.ask(), "out of memory")
+        study.lost(study.ask())
         train(study, study.ask())
     with StudyFile(path, mode="read") as file:
-        assert any("out of memory (it is retried)" in str(each) for each in file.notices())
+        assert [failure.reason for failure in file.failures()] == ["out of memory"]  # kept once
+        (notice,) = file.notices()
+        assert "its job was reported as lost; its job is issued again" in str(notice)

@@ -8,8 +8,13 @@ import pytest
 
 from rungwise.checkpoints import FolderStore, TrialFolder
 from rungwise.core.trials import State, Trial
-from rungwise.tuning.checkpoint_retention import CheckpointRetention, Pruner, trial_place
-from rungwise.tuning.interrupts import graceful
+from rungwise.session.checkpoint_retention import (
+    CheckpointRetention,
+    Pruner,
+    RetentionRules,
+    trial_place,
+)
+from rungwise.session.interrupts import graceful
 
 
 def trial(number, state, resource, loss):
@@ -35,8 +40,9 @@ def checkpoints(folder, number):
     return FolderStore(str(folder)).trial(trial_place(number))
 
 
-def keep_within(folder, **options):
-    return CheckpointRetention(FolderStore(str(folder)), TRIALS, **options)
+def keep_within(folder, quota=None, keep=0, **options):
+    rules = RetentionRules(quota, keep)
+    return CheckpointRetention(FolderStore(str(folder)), TRIALS, rules, **options)
 
 
 def fill(folder, numbers, size=100):
@@ -118,7 +124,7 @@ class Tuner:
         self.store = FolderStore(str(folder))
         trials = [Trial(n, {}, 0) for n in range(number)] + [self.trial]
         self.retention = CheckpointRetention(
-            self.store, trials, quota=None, notice=pytest.fail, **options
+            self.store, trials, RetentionRules(), notice=pytest.fail, **options
         )
         self.files = self.store.trial(options.get("place", trial_place)(number))
 

@@ -12,7 +12,7 @@ from rungwise.backends.worker import serve
 from rungwise.checkpoints import FolderStore
 from rungwise.core.failures import Failure
 from rungwise.run import Assignment
-from rungwise.tuning.failure_text import describe_failure, find_place
+from rungwise.session.failure_text import describe_failure, find_place
 
 
 def in_a_library(config, run):

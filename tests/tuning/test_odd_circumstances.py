@@ -213,7 +213,7 @@ def test_a_study_in_which_nothing_works_gives_up(tmp_path):
     text = str(nothing.value)
     assert text.startswith("No trial of the study has reported")
     assert "\nThe first traceback:\nTraceback (most recent call last):\n" in text
-    assert text.endswith("ValueError: a typo")
+    assert "ValueError: a typo\nIt stopped early, because all failures were the same" in text
 
     def enough(report):
         raise KeyError(report.trial)

@@ -17,8 +17,8 @@ import rungwise as rw
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.tuning import prefetch
-from rungwise.tuning.prefetch import ProposalPrefetcher
+from rungwise.session import prefetch
+from rungwise.session.prefetch import ProposalPrefetcher
 
 SPACE = rw.Space.parse({"x": rw.Float(0.0, 1.0)})
 PATIENCE = 60.0

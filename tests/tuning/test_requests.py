@@ -206,7 +206,7 @@ def test_trials_failed_on_request_are_counted_by_displays(tmp_path, monkeypatch)
             wanted = {"kind": "stop", "trial": 0, "outcome": "failed", "reason": ""}
             Spool(study_folder(tmp_path / "s.db")).send(wanted)
 
-    monkeypatch.setattr("rungwise.tuning.tuner.REQUESTS_EVERY", 0)
+    monkeypatch.setattr("rungwise.tuning.request_desk.EVERY", 0)
     display = Counting()
     result = tune(tmp_path / "s.db", on_report=fail, show=display, backend="threads:1")
     assert result.view.trial(0).state == "failed"
@@ -288,7 +288,7 @@ def test_what_is_asked_while_the_last_jobs_leave_is_for_a_study_that_has_ended(
         Spool(study_folder(path)).send({"kind": "add", "configs": [{"x": 0.5, "units": 7}]})
         halt(driver)
 
-    monkeypatch.setattr("rungwise.tuning.tuner.REQUESTS_EVERY", 0.0)
+    monkeypatch.setattr("rungwise.tuning.request_desk.EVERY", 0.0)
     monkeypatch.setattr(Driver, "halt", ask_and_halt)
     try:
         assert tune(path, trials=3, finish="paper").trials == 3

@@ -20,9 +20,9 @@ import rungwise as rw
 from rungwise.backends import processes
 from rungwise.checkpoints import FolderStore
 from rungwise.core.replay import replay
+from rungwise.session.session import StudySession
 from rungwise.storage.study_file import StudyFile, study_folder
 from rungwise.tuning.retraining import list_retrained
-from rungwise.tuning.tuner import Tuner
 
 GOAL = 6
 SPACE = {"x": rw.Float(0, 1)}
@@ -326,14 +326,15 @@ def test_the_watchdog_holds_the_lock(study, log, monkeypatch):
 @pytest.mark.parametrize(("durability", "durable"), [("normal", False), ("full", True)])
 def test_a_power_failure_is_survived_when_asked_for(study, log, monkeypatch, durability, durable):
     """Its checkpoints are flushed, and so is its log."""
-    seen, run = [], Tuner.run
+    seen, run = [], StudySession.run
 
     def look(self):
-        mode = self._file.log._database.execute("PRAGMA synchronous").fetchone()[0]
-        seen.append((self._store.durable, mode))
+        opened = self.opened
+        mode = opened.file.log._database.execute("PRAGMA synchronous").fetchone()[0]
+        seen.append((opened.store.durable, mode))
         return run(self)
 
-    monkeypatch.setattr(Tuner, "run", look)
+    monkeypatch.setattr(StudySession, "run", look)
     retrain(study, training(log), options={"durability": durability})
     assert seen == [(durable, 2 if durable else 1)]
 

@@ -17,7 +17,7 @@ from rungwise.options import list_options
 from rungwise.options.foreign_names import OF_SCHEDULER
 from rungwise.options.registry import SCHEDULERS
 from rungwise.options.study_options import LadderOptions
-from rungwise.tuning.first_failures import SAME_FAILURES, SAME_TRIALS, FirstFailures, name_kind
+from rungwise.session.failures import SAME_FAILURES, SAME_TRIALS, FirstFailures, name_kind
 
 SPACE = {"x": rw.Float(0, 1)}
 
@@ -78,7 +78,7 @@ def test_failures_that_are_all_the_same_stop_the_study_after_a_few(tmp_path):
     text = str(nothing.value)
     assert "(test_silent_traps.py, line " in text
     assert "The first traceback:\nTraceback (most recent call last):" in text
-    assert f"If other configurations would work: rungwise resume {path}" in text
+    assert "would work, go on with: the same call of rungwise.tune, or rungwise.resume(" in text
 
 
 @pytest.mark.parametrize(
@@ -484,7 +484,7 @@ def test_a_script_that_is_interrupted_shows_no_traceback(tmp_path):
 
 
 def test_other_errors_are_shown_as_before_after_an_interrupt(monkeypatch, capsys):
-    from rungwise.tuning import interrupts  # noqa: PLC0415
+    from rungwise.session import interrupts  # noqa: PLC0415
 
     monkeypatch.delattr(sys, "ps1", raising=False)  # IPython sets it where it was loaded before
     seen = []

@@ -83,4 +83,23 @@ class Crashed:
     fault: Fault = "trial"
 
 
-Message = Reported | Saved | Notice | Printed | Ended | Crashed
+@dataclass(slots=True)
+class StartFailed:
+    """A worker ended while it started, before it was given anything.
+
+    Attributes:
+        job: none.
+        how: how it ended, in a few words.
+        output: the last of what it printed.
+        in_a_row: how many have ended so, since one got ready.
+        workers: how many there are to be.
+    """
+
+    job: None
+    how: str
+    output: str
+    in_a_row: int
+    workers: int
+
+
+Message = Reported | Saved | Notice | Printed | Ended | Crashed | StartFailed

@@ -6,7 +6,6 @@ Ray places the actors and says when one is gone; everything else goes over socke
 
 from __future__ import annotations
 
-import math
 import secrets
 import socket
 import time
@@ -17,11 +16,11 @@ from itertools import count
 from typing import Any
 
 from rungwise.backends.connection import Connection
-from rungwise.backends.demand import Demand
 from rungwise.backends.launchers import Ending
 from rungwise.backends.listener import Listener
 from rungwise.backends.ray_check import NodeChecks, find_trouble
-from rungwise.backends.ray_cluster import Cluster, Share, count_workers, module_of
+from rungwise.backends.ray_cluster import Cluster, Share, module_of
+from rungwise.backends.ray_nodes import KnownNodes, WantedWorkers
 from rungwise.backends.ray_slot import Slot
 
 LOOK_EVERY = 0.25
@@ -32,9 +31,6 @@ DRAIN_EVERY = 1.0
 
 ENDING_TIME = 2.0
 """Seconds in which an actor must say how its worker ended, once that has closed its socket."""
-
-SILENT_TIME = 60.0
-"""Seconds in which an actor is not waited for if another one on its node did not answer."""
 
 KILLING_TIME = 10.0
 """Seconds in which a worker must be gone once it was killed; then its actor is killed."""
@@ -216,40 +212,24 @@ class RayLauncher:
         autoscale: bool = False,
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        self._cluster, self._share, self._workers = cluster, share, workers
+        self._cluster, self._share = cluster, share
         self._close, self._checks = close, checks
         self._starter = Actors(cluster.ray, share, function)
         self._numbers = count()
         self._slots: dict[int, RemoteSlot] = {}  # by the slot of the tuner
         self._actors: dict[int, RemoteSlot] = {}  # by their own numbers
         self._handles: dict[int, RayHandle] = {}
-        self._counted = workers
         self._looked = self._asked = 0.0
-        self._silent: dict[str, float] = {}  # nodes that did not answer, and when
         self._listener = Listener(cluster.address_of_this_node(), self._greeted)
         self.arrivals: int | None = self._listener.fileno()
-        self._names = {node.id: node.name for node in cluster.nodes()}
-        self._demand = Demand(workers) if autoscale and workers is not None else None
-        if self._demand is not None:
-            self._request(self._demand.number)
+        self._nodes = KnownNodes(cluster)
+        self._wanted = WantedWorkers(cluster, share, workers, autoscale=autoscale)
 
     # -- the backend's side --------------------------------------------------------------------
 
     def wanted(self, busy: int, idle: int) -> int | None:
-        """With "auto": as many as the nodes can hold, and one even if that is none.
-
-        Where nodes are started on demand: as many as can be used.
-        """
-        if self._demand is None:
-            return self._counted
-        before = self._demand.number
-        number = self._demand.follow(busy, idle, time.monotonic())
-        if number != before:
-            self._request(number)
-        return number
-
-    def _request(self, workers: int) -> None:
-        self._cluster.request([self._share.bundle] * (workers * self._share.nodes))
+        """How many workers there should be now."""
+        return self._wanted.find(busy, idle)
 
     def launch(self, number: int) -> RayHandle:
         slot = self._slots.get(number)
@@ -284,8 +264,7 @@ class RayLauncher:
     def close(self) -> None:
         for slot in list(self._actors.values()):
             self.give_up(slot, "the study has ended")
-        if self._demand is not None:
-            self._request(0)
+        self._wanted.close()
         self._checks.close()
         self._listener.close()
         self._close()
@@ -334,8 +313,7 @@ class RayLauncher:
         for slot in self._actors.values():
             if slot.node in leaving and slot.leaving is None:
                 slot.leaving = f"{slot.label} is being drained"
-        if self._workers is None:
-            self._counted = max(1, count_workers(self._cluster.nodes(), self._share))
+        self._wanted.count()
 
     def describe_waiting(self, slot: RemoteSlot) -> str:
         """What a worker waits for that has not connected."""
@@ -369,9 +347,7 @@ class RayLauncher:
         self, slot: RemoteSlot, process: Mapping[str, Any], connected: socket.socket
     ) -> None:
         slot.node = str(process.get("node"))
-        if slot.node not in self._names:
-            self._names = {node.id: node.name for node in self._cluster.nodes()}
-        slot.label = self._names.get(slot.node, str(process.get("host")))
+        slot.label = self._nodes.name(slot.node, str(process.get("host")))
         slot.connection = Connection(connected)
         self._listener.watch(connected, lambda: self._receive(slot))
         trouble = find_trouble(process)
@@ -411,7 +387,7 @@ class RayLauncher:
         """Wait until it is known how a worker has ended, but not for long."""
         node = handle.slot.node
         # A node that was cut off takes all its slots with it: the tuner waits for it once.
-        known = time.monotonic() - self._silent.get(node, -math.inf) < SILENT_TIME
+        known = self._nodes.is_silent(node)
         deadline = time.monotonic() + (0 if known else ENDING_TIME)
         asked = False
         self._listener.attend()  # it may have said so already
@@ -419,7 +395,7 @@ class RayLauncher:
             left = deadline - time.monotonic()
             if left <= 0:
                 self.give_up(handle.slot, f"{handle.slot.label} does not answer")
-                self._silent[node] = time.monotonic()
+                self._nodes.note_silence(node)
                 break
             if left < ENDING_TIME / 2 and not asked:
                 asked = True  # it has closed its socket, but runs on

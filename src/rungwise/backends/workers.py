@@ -7,11 +7,8 @@ message.
 
 from __future__ import annotations
 
-import os
 import selectors
-import time
 from bisect import insort
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -30,20 +27,15 @@ from rungwise.backends.messages import (
     Printed,
     Reported,
     Saved,
+    StartFailed,
 )
 from rungwise.backends.worker_slot import IdleWorkers, Worker, describe_late
+from rungwise.backends.worker_starts import Clock, Starts, WakePipe
 from rungwise.errors import WorkerStartError
 from rungwise.run import Assignment
 
 START_LIMIT = 60.0
 """Seconds after which a worker that is still not ready is reported."""
-
-FAILED_STARTS = 3
-"""The study gives up when this many deaths per worker followed each other, all before ready."""
-
-PAUSES = (0.0, 0.25, 1.0, 4.0, 15.0, 60.0)
-"""Seconds before a worker is replaced that died before it had a job, by how many did so before it
-in its slot."""
 
 
 class WorkerBackend:
@@ -70,17 +62,11 @@ class WorkerBackend:
         start_limit: float | None = None,
     ) -> None:
         self._size = workers
-        self._start_limit = START_LIMIT if start_limit is None else start_limit
         self._grace = workplace.grace
-        self._begun = time.monotonic() - workplace.since
-        self._now = workplace.since
-        self._function = function
-        self._setup = {**setup, "store": workplace.store.to_json(), "function": len(function)}
-        self._failed_starts = 0
-        self._was_ready = False  # any of them
-        self._idle_deaths: Counter[int] = Counter()  # by slot, since it last had a job
-        self._said: dict[int, str] = {}  # by slot, why its last worker did not get ready
-        self._due: dict[int, float] = {}  # when an empty slot gets its next worker
+        self._clock = Clock(workplace.since)
+        greeting = {**setup, "store": workplace.store.to_json(), "function": len(function)}
+        self._greeting = (greeting, function)
+        self._starts = Starts(START_LIMIT if start_limit is None else start_limit)
         self._messages: list[Message] = []
         self._workers: list[Worker] = []
         self._by_job: dict[int, Worker] = {}
@@ -90,9 +76,8 @@ class WorkerBackend:
         self._leaving: dict[int, Worker] = {}  # with a deadline, the earliest first
         self._checked = 0.0
         self._selector = selectors.DefaultSelector()
-        self._wake, self._woken = os.pipe()
-        os.set_blocking(self._woken, False)
-        self._selector.register(self._wake, selectors.EVENT_READ, None)
+        self._waker = WakePipe()
+        self._selector.register(self._waker, selectors.EVENT_READ, None)
         self._launcher = launcher(lambda text: self._messages.append(Notice(None, text)))
         if self._launcher.arrivals is not None:
             self._selector.register(self._launcher.arrivals, selectors.EVENT_READ, None)
@@ -107,7 +92,7 @@ class WorkerBackend:
 
     @property
     def now(self) -> float:
-        return self._now
+        return self._clock.now
 
     def idle(self) -> int:
         return self._idle.count_free()
@@ -118,7 +103,7 @@ class WorkerBackend:
         worker.tail.clear()
         worker.assignment, worker.accepted = assignment, False
         worker.resource = assignment.start
-        worker.started = self._now
+        worker.started = self._clock.now
         self._by_job[assignment.job] = worker
         self._send(worker, {"start": asdict(assignment)})
 
@@ -136,26 +121,26 @@ class WorkerBackend:
     def ask_to_leave(self, job: int, why: str) -> None:  # noqa: ARG002 - the tuner keeps it
         worker = self._by_job.get(job)
         if worker is not None and worker.deadline is None:
-            worker.deadline = self._now + self._grace
+            worker.deadline = self._clock.now + self._grace
             self._leaving[worker.number] = worker
             self._send(worker, {"leave": job})
             worker.handle.nudge()
 
     def poll(self) -> Sequence[Message]:
-        self._read_clock()
+        self._clock.read()
         ready = self._selector.select(self._longest_wait())
-        self._read_clock()
+        self._clock.read()
         for key, events in ready:
             if key.data is None:
                 self._handle_wake(key.fd)
             elif not key.data[0].gone:  # else it was removed in this very poll
                 self._attend(key, events)
-        if self._due:
+        if self._starts.due:
             self._launch_due()
         if self._leaving:
             self._end_overdue()
-        if self._now - self._checked >= TICK:
-            self._checked = self._now
+        if self._clock.now - self._checked >= TICK:
+            self._checked = self._clock.now
             self._check()
         said, self._messages = self._messages, []
         return said
@@ -173,8 +158,8 @@ class WorkerBackend:
             self._receive(worker, worker.connection)
 
     def _handle_wake(self, descriptor: int) -> None:
-        if descriptor == self._wake:
-            os.read(self._wake, 1024)
+        if descriptor == self._waker.fileno():
+            self._waker.drain()
             return
         self._accept()
 
@@ -185,12 +170,11 @@ class WorkerBackend:
             self._connect(worker)
 
     def wake(self) -> None:
-        with suppress(BlockingIOError):  # full: it is being woken already
-            os.write(self._woken, b"!")
+        self._waker.write()
 
     def views(self) -> Sequence[WorkerView]:
-        empty = [WorkerView(number, "being replaced", ready=False) for number in self._due]
-        here = [worker.view(self._now) for worker in self._workers]
+        empty = [WorkerView(number, "being replaced", ready=False) for number in self._starts.due]
+        here = [worker.view(self._clock.now) for worker in self._workers]
         return sorted(here + empty, key=lambda view: view.number)
 
     def close(self) -> None:
@@ -201,19 +185,18 @@ class WorkerBackend:
             worker.handle.reap()
             worker.close_output()
         self._workers.clear()
-        self._due.clear()
+        self._starts.due.clear()
         for index in (self._by_job, self._awaited, self._leaving):
             index.clear()
         self._idle = IdleWorkers()
         self._launcher.close()
         self._selector.close()
-        os.close(self._wake)
-        os.close(self._woken)
+        self._waker.close()
 
     # -- workers -------------------------------------------------------------------------------
 
     def _launch(self, number: int) -> Worker:
-        worker = Worker(number, self._launcher.launch(number), self._now)
+        worker = Worker(number, self._launcher.launch(number), self._clock.now)
         self._awaited[number] = worker
         self._connect(worker)
         return worker
@@ -227,7 +210,7 @@ class WorkerBackend:
             del self._awaited[worker.number]
             worker.connection = Connection(worker.handle.socket)
             self._selector.register(worker.connection.socket, selectors.EVENT_READ, (worker, True))
-            self._send(worker, self._setup, self._function)
+            self._send(worker, *self._greeting)
 
     def _unregister(self, worker: Worker) -> None:
         if worker.connection is not None:
@@ -278,9 +261,8 @@ class WorkerBackend:
         if kind == "report":  # as nearly all are
             self._handle_report(worker, *rest)
         elif kind == "ready":
-            worker.ready = self._was_ready = True
-            self._failed_starts = 0
-            self._said.pop(worker.number, None)
+            worker.ready = True
+            self._starts.note_ready(worker.number)
             self._idle.add(worker)
         elif kind == "unfit":
             self._handle_unfit(worker, *rest)
@@ -288,7 +270,7 @@ class WorkerBackend:
             pass  # of a job that has left
         elif kind == "started":
             worker.accepted = True
-            self._idle_deaths.pop(worker.number, None)
+            self._starts.note_job(worker.number)
         elif kind == "saved":
             self._messages.append(Saved(*rest))
         elif kind == "notice":
@@ -303,7 +285,7 @@ class WorkerBackend:
         if self._launcher.arrivals is None:
             raise WorkerStartError(reason, trace)
         reason = f"{reason} ({worker.handle.where}; what it imports must be on every machine)"
-        if not self._was_ready:
+        if not self._starts.was_ready:
             raise WorkerStartError(reason, trace)
         # A machine that has joined later lacks something.
         worker.unfit = True
@@ -340,21 +322,16 @@ class WorkerBackend:
         leaving = worker.handle.leaving
         to_blame = ending.fault == "trial" and not (worker.unfit or leaving)
         if not worker.ready and to_blame:
-            self._failed_starts += 1
-            if self._failed_starts >= FAILED_STARTS * self._size:
-                n = self._failed_starts
-                said = f"{n} worker processes in a row ended while starting ({ending.how})"
-                raise WorkerStartError(said, worker.tail.decode(errors="replace"))
+            self._starts.failed += 1
+            tail = worker.tail.decode(errors="replace")
+            failed = StartFailed(None, ending.how, tail, self._starts.failed, self._size)
+            self._messages.append(failed)
         elif not worker.accepted:
-            why = leaving or ending.how
-            if not worker.ready and self._said.get(worker.number) != why:
-                self._said[worker.number] = why
-                self._messages.append(Notice(None, f"worker {worker.number}: {why}"))
+            why, ready = leaving or ending.how, worker.ready
+            self._messages += self._starts.note_death(worker.number, why, ready=ready)
             if not leaving:  # else nothing is wrong, and the next one gets another machine
-                before = self._idle_deaths[worker.number]
-                self._idle_deaths[worker.number] += 1
-                pause = PAUSES[min(before, len(PAUSES) - 1)]
-        self._due[worker.number] = self._now + pause
+                pause = self._starts.find_pause(worker.number)
+        self._starts.due[worker.number] = self._clock.now + pause
         self._launch_due()
 
     def _remove(self, worker: Worker) -> None:
@@ -366,14 +343,12 @@ class WorkerBackend:
 
     def _launch_due(self) -> None:
         """Fill the slots whose time has come."""
-        for number in [number for number, due in self._due.items() if due <= self._now]:
-            del self._due[number]
+        due, now = self._starts.due, self._clock.now
+        for number in [number for number, at in due.items() if at <= now]:
+            del due[number]
             insort(self._workers, self._launch(number), key=lambda worker: worker.number)
 
     # -- time ----------------------------------------------------------------------------------
-
-    def _read_clock(self) -> None:
-        self._now = time.monotonic() - self._begun
 
     def _longest_wait(self) -> float:
         if self._messages:
@@ -381,12 +356,12 @@ class WorkerBackend:
         first = next(iter(self._leaving.values()), None)
         if first is None or first.deadline is None:
             return TICK
-        return max(0.0, min(TICK, first.deadline - self._now))
+        return max(0.0, min(TICK, first.deadline - self._clock.now))
 
     def _end_overdue(self) -> None:
         """Kill the workers whose jobs have not left in time, and see at once that they are dead."""
         for worker in list(self._leaving.values()):
-            if worker.deadline is not None and self._now < worker.deadline:
+            if worker.deadline is not None and self._clock.now < worker.deadline:
                 break  # all have as much time, so the others have more left
             worker.deadline = None
             del self._leaving[worker.number]
@@ -416,26 +391,27 @@ class WorkerBackend:
     def _report_late_workers(self) -> None:
         late = []
         for worker in self._workers:
-            waited = self._now - worker.launched
-            if not worker.ready and not worker.late and waited > self._start_limit:
+            waited = self._clock.now - worker.launched
+            if not worker.ready and not worker.late and waited > self._starts.limit:
                 worker.late = True
                 late.append((self._stage(worker), worker))
-        for text in describe_late(late, self._start_limit):
+        for text in describe_late(late, self._starts.limit):
             self._messages.append(Notice(None, text))
 
     def _stage(self, worker: Worker) -> str:
         if worker.connection is None:
             return worker.handle.waits_for
-        return "it imports " + (", ".join(self._setup["preload"]) or "the training function")
+        return "it imports " + (", ".join(self._greeting[0]["preload"]) or "the training function")
 
     def _resize(self, wanted: int) -> None:
         """Launch more workers, or end those that do not train: first those without a place."""
-        taken = {worker.number for worker in self._workers}.union(self._due)
+        taken = {worker.number for worker in self._workers}.union(self._starts.due)
         unused = (number for number in count() if number not in taken)
-        self._due |= dict.fromkeys(islice(unused, max(0, wanted - len(taken))), self._now)
+        more = islice(unused, max(0, wanted - len(taken)))
+        self._starts.due |= dict.fromkeys(more, self._clock.now)
         surplus = max(0, len(taken) - wanted)
-        for number in sorted(self._due, reverse=True)[:surplus]:
-            del self._due[number]
+        for number in sorted(self._starts.due, reverse=True)[:surplus]:
+            del self._starts.due[number]
             surplus -= 1
         ready = [worker for worker in self._workers if worker.assignment is None]
         ready.sort(key=lambda worker: (worker.connection is None, worker.number))

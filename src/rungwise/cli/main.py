@@ -14,6 +14,9 @@ from rungwise._version import __version__
 INTERRUPTED = 130
 """The exit code of a program that was interrupted."""
 
+NOTHING_FOUND, WRONG = 1, 2
+"""The exit codes of a command whose study found nothing, and of one that could not be done."""
+
 
 def main() -> None:
     """Run the command; errors of the user's making are one line, not a traceback."""
@@ -24,7 +27,7 @@ def main() -> None:
     # again once the command is loaded.
     gc.disable()
     from rungwise.cli.parameters import find_plain_call  # noqa: PLC0415 - as said above
-    from rungwise.errors import RungwiseError  # noqa: PLC0415
+    from rungwise.errors import NothingFoundError, RungwiseError  # noqa: PLC0415
 
     for stream in (sys.stdout, sys.stderr):
         # Output into a file may have an encoding without Greek letters: better a "?" than a crash.
@@ -43,7 +46,7 @@ def main() -> None:
 
         # The text may quote what a trial wrote.
         print(f"rungwise: {strip_controls(str(error))}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
+        sys.exit(NOTHING_FOUND if isinstance(error, NothingFoundError) else WRONG)
     finally:
         gc.enable()
 

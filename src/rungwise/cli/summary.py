@@ -19,7 +19,7 @@ from rungwise.formatting import (
     format_value,
     strip_controls,
 )
-from rungwise.tuning.failure_text import describe_failure
+from rungwise.session.failure_text import describe_failure
 from rungwise.tuning.result import TuningResult
 
 

@@ -14,7 +14,7 @@ import typer
 from rungwise.cli.arguments import AsJson, Function, Study, Trust
 from rungwise.cli.console import out
 from rungwise.cli.leaderboard import print_leaderboard
-from rungwise.cli.main import INTERRUPTED
+from rungwise.cli.main import INTERRUPTED, NOTHING_FOUND
 from rungwise.cli.options import build_callbacks, name_flag, replace_options, with_options
 from rungwise.cli.summary import as_line, line, print_summary, result_to_json
 from rungwise.display import QuietDisplay, Snapshot, choose
@@ -49,9 +49,6 @@ SpaceFile = Annotated[Path | None, typer.Option(help="The search space: a YAML o
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Show only the result; the same as --show quiet.")
 ]
-
-NOTHING_FOUND = 1
-"""The exit code of a study that is over and in which no trial has reported a finite value."""
 
 _SHOWN = tuple(
     each for each in list_options(OutputOptions) if each.name in ("show", "dashboard", "track")

@@ -15,9 +15,9 @@ from rungwise.dashboard.rows import thin
 from rungwise.dashboard.texts import write_config
 from rungwise.errors import RungwiseError
 from rungwise.formatting import strip_controls
+from rungwise.session.checkpoint_retention import trial_place
 from rungwise.storage.other_metrics import read_other_metrics
 from rungwise.storage.study_file import StudyFile, study_folder
-from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.follower import Fold
 from rungwise.tuning.loading import read_options
 from rungwise.views import StudyView

@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 from weakref import WeakValueDictionary
@@ -26,10 +27,12 @@ from rungwise.integrations.ray_space import convert_space, split_constants
 from rungwise.integrations.ray_trials import TrialIds
 from rungwise.options import make_count_check
 from rungwise.packages import check_package
+from rungwise.tuning.ask_tell import AskTellStudy
 from rungwise.tuning.asked_job import Job
 from rungwise.tuning.loading import load
 from rungwise.tuning.open_study import open_study
 from rungwise.tuning.result import TuningResult
+from rungwise.views import StudyView
 
 check_package("rungwise.integrations.ray_tune", "ray", extra="ray-tune", at_least="2.40")
 
@@ -45,6 +48,37 @@ OURS = ("retries", "auto_end", "goal", "metric", "study", "space")
 
 _open: WeakValueDictionary[str, TuneStudy] = WeakValueDictionary()
 """The studies that this process has open, by their files."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SplitSpace:
+    """A search space of Ray Tune: what is the same for all trials, and what is searched."""
+
+    constants: Mapping[str, Any]
+    domains: Any
+
+    @classmethod
+    def of(cls, space: Any) -> _SplitSpace:
+        constants, domains = split_constants(space)
+        return cls(constants, convert_space(domains))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The study while its file is open, how it is read, and how Ray calls its trials."""
+
+    study: AskTellStudy
+    view: StudyView
+    ids: TrialIds
+
+
+@dataclass(slots=True)
+class _OpenJob:
+    """A job that Ray trains: how far it has reported, and what Ray was told if it is to leave."""
+
+    job: Job
+    reached: float
+    leaving: str | None = None
 
 
 class TuneStudy:
@@ -101,19 +135,16 @@ class TuneStudy:
         self.path = os.path.abspath(study)  # noqa: PTH100 - as text
         self.metric, self.mode, self.time_attr = metric, mode, time_attr
         self.workers: int = make_count_check(1)("workers", workers)
-        self.constants, domains = split_constants(space)
-        self.space, self.options = convert_space(domains), options
+        self.searched, self.options = _SplitSpace.of(space), options
         self.searcher, self.scheduler = TuneSearcher(self), TuneScheduler(self)
         self._begin()
 
     def _begin(self) -> None:
-        self._asked: Any = None
+        self._opened: _Opened | None = None
         self._result: TuningResult | None = None
         self._done = False
         self._trials: dict[str, Any] = {}  # Ray's, by their ids
-        self._jobs: dict[str, Job] = {}  # that are open, by the ids of their trials
-        self._reached: dict[str, float] = {}  # what was reported, of those
-        self._leaving: dict[str, str] = {}  # those that are to pause or stop
+        self._jobs: dict[str, _OpenJob] = {}  # by the ids of their trials
         self._promoted: list[str] = []  # those that Ray is still to start again
 
     def __getstate__(self) -> dict[str, Any]:
@@ -125,37 +156,52 @@ class TuneStudy:
         vars(self).update(state)
         self._begin()
 
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """What is the same for all trials."""
+        return self.searched.constants
+
+    @property
+    def space(self) -> Any:
+        """What is searched."""
+        return self.searched.domains
+
+    @property
+    def _open_study(self) -> _Opened:
+        assert self._opened is not None, "Ray has our scheduler, which opens the study"
+        return self._opened
+
     # -- for people ----------------------------------------------------------------------------
 
     @property
     def result(self) -> TuningResult:
         """What came of the study so far."""
-        if self._asked is not None:
-            found: TuningResult = self._asked.result
-            return found
+        if self._opened is not None:
+            return self._opened.study.result
         return load(self.path) if self._result is None else self._result
 
     def close(self) -> None:
         """Close the file; jobs that are open are lost. Done by itself when the study has ended."""
-        if self._asked is not None:
-            self._asked.close()
-            self._result, self._asked = self._asked.result, None
+        if self._opened is not None:
+            study, self._opened = self._opened.study, None
+            study.close()
+            self._result = study.result
 
     # -- for the searcher ----------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
         """Whether Ray has our scheduler, which opens the study."""
-        return self._asked is not None or self._done
+        return self._opened is not None or self._done
 
     def open(self) -> None:
         """Open the file, before Ray starts anything."""
-        if self._asked is not None:
+        if self._opened is not None:
             return
         earlier = _open.get(self.path)
         if earlier is not None:  # of a Tuner in this process that was interrupted
             earlier.close()
-        self._asked = open_study(
+        study = open_study(
             self.path,
             self.space,
             metric=self.metric,
@@ -164,42 +210,42 @@ class TuneStudy:
             auto_end=False,
             **self.options,
         )
-        self._view = self._asked.result.view
-        self._ids = TrialIds(f"{self.path}.files")
+        ids = TrialIds(f"{self.path}.files")
+        self._opened = _Opened(study, study.result.view, ids)
         _open[self.path] = self
 
     def propose(self, ray_id: str) -> dict[str, Any] | str | None:
         """A configuration for a new trial of Ray; None for none now, FINISHED for none any more."""
         self._settle()
         while not self._done and len(self._jobs) < self.workers:
-            found = self._asked.ask()
+            found = self._open_study.study.ask()
             if isinstance(found, Wait):
                 return None
             if not isinstance(found, Job):
                 self._done = True
                 break
-            known = self._ids.find_ray_id(found.trial)
+            known = self._open_study.ids.find_ray_id(found.trial)
             trial = self._trials.get(known or "")
             if trial is None:  # drawn, or Ray was killed before it had saved the trial
-                self._ids.add(ray_id, found.trial)
+                self._open_study.ids.add(ray_id, found.trial)
                 self._give(ray_id, found)
                 return {**self.constants, **found.config}
             if trial.status in (Trial.TERMINATED, Trial.ERROR):  # it cannot be trained further
-                self._asked.ended(found)
+                self._open_study.study.ended(found)
                 continue
             self._give(str(known), found)
             self._promoted.append(str(known))
         return str(Searcher.FINISHED) if self._done else None
 
     def _give(self, ray_id: str, job: Job) -> None:
-        self._jobs[ray_id], self._reached[ray_id] = job, job.start
+        self._jobs[ray_id] = _OpenJob(job, job.start)
 
     # -- for the scheduler ---------------------------------------------------------------------
 
     def add(self, trial: Any) -> None:
         """Ray has a trial: a new one, one that it tries again, or one that it has restored."""
         ray_id = trial.trial_id
-        if self._asked is None or self._ids.find_number(ray_id) is None:
+        if self._opened is None or self._opened.ids.find_number(ray_id) is None:
             rule = "the searcher of the same TuneStudy must be given as search_alg"
             raise InvalidArgumentError("scheduler", "TuneStudy.scheduler", rule)
         self._trials[ray_id] = trial
@@ -209,22 +255,22 @@ class TuneStudy:
     def take(self, trial: Any, result: Mapping[str, Any]) -> str:
         """A trial has reported; what is to become of it."""
         ray_id = trial.trial_id
-        job = self._jobs.get(ray_id)
-        if job is None or ray_id in self._leaving:
-            return self._leaving.get(ray_id, str(TrialScheduler.STOP))
+        opened = self._jobs.get(ray_id)
+        if opened is None or opened.leaving is not None:
+            return str(TrialScheduler.STOP) if opened is None else str(opened.leaving)
         for argument, name in (("time_attr", self.time_attr), ("metric", self.metric)):
             if name not in result:
                 rule = f"trials must report it, and they report {', '.join(sorted(result))}"
                 raise InvalidArgumentError(argument, name, rule)
         resource = result[self.time_attr]
-        if resource <= self._reached[ray_id]:  # trained again
+        if resource <= opened.reached:  # trained again
             return str(TrialScheduler.CONTINUE)
-        self._reached[ray_id] = resource
-        if self._asked.report(job, resource, result[self.metric]):
+        opened.reached = resource
+        if self._open_study.study.report(opened.job, resource, result[self.metric]):
             return str(TrialScheduler.CONTINUE)
-        paused = self._view.trial(job.trial).state == State.PAUSING.value
+        paused = self._open_study.view.trial(opened.job.trial).state == State.PAUSING.value
         decision = str(TrialScheduler.PAUSE if paused else TrialScheduler.STOP)
-        self._leaving[ray_id] = decision
+        opened.leaving = decision
         return decision
 
     def complete(self, trial: Any, result: Mapping[str, Any] | None = None) -> None:
@@ -235,13 +281,13 @@ class TuneStudy:
 
     def fail(self, trial: Any) -> None:
         """A trial has failed for good, or Ray tries it again."""
-        job = self._jobs.get(trial.trial_id)
-        if job is None or trial.status == Trial.ERROR:  # then it is queued again, with its job
+        opened = self._jobs.get(trial.trial_id)
+        if opened is None or trial.status == Trial.ERROR:  # then it is queued again, with its job
             return
         error = None
         with suppress(Exception):  # of Ray: there may be no record of it
             error = trial.get_error()
-        self._asked.failed(job, describe_error(error))
+        self._open_study.study.failed(opened.job, describe_error(error))
         self._leave(trial.trial_id)
 
     def choose(self, controller: Any) -> Any:
@@ -258,15 +304,15 @@ class TuneStudy:
 
     def _settle(self) -> None:
         """Let the engine hear of the trials that have been paused since."""
-        for ray_id in [each for each, how in self._leaving.items() if how == TrialScheduler.PAUSE]:
+        pausing = [each for each, job in self._jobs.items() if job.leaving == TrialScheduler.PAUSE]
+        for ray_id in pausing:
             if self._trials[ray_id].status == Trial.PAUSED:
                 self._leave(ray_id)
 
     def _leave(self, ray_id: str) -> None:
-        self._leaving.pop(ray_id, None)
-        job = self._jobs.pop(ray_id, None)
-        if job is not None and self._asked is not None:
-            self._asked.ended(job)
+        opened = self._jobs.pop(ray_id, None)
+        if opened is not None and self._opened is not None:
+            self._open_study.study.ended(opened.job)
 
     def _stop_paused(self, controller: Any) -> None:
         for trial in list(controller.get_live_trials()):

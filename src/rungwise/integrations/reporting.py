@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rungwise.errors import MISSING, InvalidArgumentError
-from rungwise.run import Run, read_number
-from rungwise.validation import whole
+from rungwise.run import Run
+from rungwise.validation import read_number, whole
 
 ENDLESS = 1_000_000
 """Epochs or rounds that a library is asked for where there is no maximum: the answers end it."""

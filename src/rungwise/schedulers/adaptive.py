@@ -298,7 +298,9 @@ class Batches(ToTheMaximum):
             return "no configuration was drawn"
         text = f"the best 1 in {self.ladder.eta} of each full rung was promoted"
         text += f"{self._describe_widened()}{_count(self.levels, last)}"
-        if self._size is not None or self._planned == self._asked:
+        if self._size is not None or self._planned is None or self._planned == self._asked:
+            return text
+        if self._drawn < self._planned:  # the study stopped, or ended, before all were drawn
             return text
         return (
             f"{self._drawn} of {self._asked} trials were drawn, because fewer configurations that "

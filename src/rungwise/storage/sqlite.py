@@ -16,6 +16,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -67,6 +68,15 @@ CLEANUP_TIMEOUT = 10.0
 """Seconds to wait until the workers of a writer that died have been stopped."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """How a file is opened, see :class:`SqliteLog`."""
+
+    durability: Durability
+    checked: bool | None
+    one_thread: bool
+
+
 class SqliteLog(AbstractContextManager["SqliteLog"]):
     """A log in a file.
 
@@ -100,11 +110,11 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
         any_thread: bool = False,
     ) -> None:
         self.path = Path(path)
-        self._one_thread = not any_thread
         one_of("mode", mode, ("write", "read"))
-        self._durability = one_of("durability", durability, ("normal", "full"))
+        one_of("durability", durability, ("normal", "full"))
+        self._access = _Access(durability, checked, not any_thread)
         self._depth = 0
-        self._wrote, self._checked = False, checked
+        self._wrote = False
         self.notes = 0  # how many there are; the study file counts them
         if mode == "read" and not self.path.exists():
             raise InvalidArgumentError("path", str(path), "there is no such file to read")
@@ -350,13 +360,15 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
     def _connect(self, mode: str) -> sqlite3.Connection:
         write = mode == "write"
         with name_damage(self.path):
-            database = open_database(self.path, write=write, one_thread=self._one_thread)
+            database = open_database(self.path, write=write, one_thread=self._access.one_thread)
             try:
                 if not count_tables(database):
                     self._check_length(0)
-                pages = is_small(self.path) if self._checked is None else self._checked
+                checked = self._access.checked
+                pages = is_small(self.path) if checked is None else checked
                 self._found_version = check_file(database, self.path, fresh=write, pages=pages)
-                prepare(database, self._found_version, write=write, durability=self._durability)
+                durability = self._access.durability
+                prepare(database, self._found_version, write=write, durability=durability)
             except BaseException:
                 database.close()
                 raise

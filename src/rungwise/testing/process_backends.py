@@ -25,7 +25,7 @@ from rungwise.backends.messages import Crashed, Ended, Message, Printed, Reporte
 from rungwise.core.engine import Engine
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.driver import Driver
+from rungwise.driver import Driver, Hooks
 from rungwise.schedulers import FixedResource
 from rungwise.testing.backends import RecordingBackend
 from rungwise.testing.training_backends import TrainingBackendConformance, do, make_assignment
@@ -126,7 +126,7 @@ class ProcessBackendConformance(TrainingBackendConformance):
         engine = Engine(study)
         backend = RecordingBackend(self._opened(train, 2))
         self._made.append(backend)
-        Driver(engine, backend, assign=make_assignment).run()
+        Driver(engine, backend, hooks=Hooks(assign=make_assignment)).run()
         assert engine.ended is not None
         assert [trial.resource for trial in engine.trials] == [3] * 4
         assert backend.most == 1

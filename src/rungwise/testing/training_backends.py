@@ -29,10 +29,11 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import JobFailed, JobLost
 from rungwise.core.limits import Limits
 from rungwise.core.study import Study
-from rungwise.driver import Driver
-from rungwise.policy import Policy, Rules
+from rungwise.driver import Driver, Hooks
+from rungwise.policy import Listeners, Policy
 from rungwise.run import Assignment
 from rungwise.schedulers import FixedResource
+from rungwise.session.failures import Rules
 from rungwise.storage.memory import MemoryLog
 from rungwise.testing.backends import BackendConformance, Curves, RecordingBackend
 
@@ -192,9 +193,12 @@ class TrainingBackendConformance(BackendConformance):
         study = Study(FixedResource(3), Limits(trials=trials, **limits), initial=initial)
         engine, log = Engine(study), MemoryLog(study=study)
         self.failures: list[Any] = []
-        policy = Policy(engine, rules, on_failure=lambda *seen: self.failures.append(seen))
+        told = Listeners(on_failure=lambda *seen: self.failures.append(seen))
+        policy = Policy(engine, rules, listeners=told)
         backend = self.open(train, workers)
-        driver = Driver(engine, backend, log=log, policy=policy, assign=make_assignment)
+        driver = Driver(
+            engine, backend, log=log, policy=policy, hooks=Hooks(assign=make_assignment)
+        )
         return engine, log, driver, backend
 
     def test_what_fails_is_retried_as_often_as_the_rules_say(self) -> None:

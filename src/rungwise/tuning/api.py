@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from rungwise.backends.base import PreparedBackend
 from rungwise.callbacks import ReportEvent
 from rungwise.callbacks.functions import ReportFunction
-from rungwise.core.engine import Engine
 from rungwise.core.limits import Finish
 from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
-from rungwise.errors import InvalidArgumentError, RungwiseError
+from rungwise.errors import InvalidArgumentError
 from rungwise.options import check_switch
 from rungwise.options.backend_options import choose_backend
 from rungwise.options.build import StudyRequest, build_study
@@ -37,26 +33,26 @@ from rungwise.options.study_options import (
 )
 from rungwise.script_guard import refuse_while_loading
 from rungwise.searchers.checking import check_searcher
+from rungwise.session.opened import OpenedStudy
+from rungwise.session.session import StudySession
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning import function_reference
-from rungwise.tuning.assignments import AssignmentMaker
-from rungwise.tuning.beginning import begin_study, place_study, study_path
-from rungwise.tuning.extending import extend_by, extend_to, take_extension
-from rungwise.tuning.folding import fold_for_resuming
+from rungwise.tuning.beginning import place_study, study_path
+from rungwise.tuning.extending import take_extension
 from rungwise.tuning.kept_options import describe_study, keep_options
 from rungwise.tuning.live_page import open_page
 from rungwise.tuning.loading import read_options
-from rungwise.tuning.misuse import say_goal, say_initial
+from rungwise.tuning.opened import Asking, open_asked, open_existing
 from rungwise.tuning.opening import must_be_file
+from rungwise.tuning.parts import follow_tuning
 from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, open_or_fetch
 from rungwise.tuning.result import TuningResult
-from rungwise.tuning.retraining import list_retrained
-from rungwise.tuning.summaries import keep_summary
+from rungwise.tuning.results import make_result, summarise
+from rungwise.tuning.running import run_session
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.trust import check_trust
-from rungwise.tuning.tuner import Tuner
 
 
 @answer_unknown_names
@@ -240,18 +236,12 @@ def carry_out(
     types = list_study_types(asked)
     asked = earlier.applied_to(asked, None if study is None else study_path(study), types)
     with place_study(study) as path, open_or_fetch(path, options, display.notice, types) as file:
-        begin_study(file, asked, about, options.store_beside(path))
-        extend = extend_to(asked, about.metric, file, default=built.default)
-        folded = fold_for_resuming(file.main, extend)
-        if file.about.open_ended and not open_ended:
-            file.change_about(replace(file.about, open_ended=False))
-        say_goal(display, search.metric, search.goal, asked.goal)
-        say_initial(display, asked)
+        asking = Asking(asked, about, options, open_ended=open_ended, default=built.default)
+        opened = open_asked(file, asking, display, search.goal, kept=study is not None)
         listed = _list_callbacks(output.callbacks, on_report)
-        kept = study is not None
-        function_reference.note_function(file, train, folded[0])
+        function_reference.note_function(file, train, opened.engine)
         with open_page(output.dashboard, file.path, display.notice):
-            result = _run(file, folded, prepared, options, display, listed, on_end, kept=kept)
+            result = _run(opened, prepared, display, listed, on_end)
     if study is None:
         weakref.finalize(result, shutil.rmtree, path.parent, ignore_errors=True)
     return result
@@ -327,69 +317,33 @@ def resume(
             train = function_reference.find(about, file.path)
         prepared = chosen.backend.prepare(train)
         check_places(chosen, prepared, study)
-        folded = fold_for_resuming(
-            file.main, extend_by(more, shown(file.path), open_ended=about.open_ended)
-        )
-        if "max_resource" in more and about.open_ended:
-            file.change_about(replace(about, open_ended=False))
-        function_reference.note_function(file, train, folded[0])
+        opened = open_existing(file, more, chosen)
+        function_reference.note_function(file, train, opened.engine)
         with open_page(check_switch("dashboard", dashboard), file.path, display.notice):
-            return _run(file, folded, prepared, chosen, display, listed, on_end, trust=trust)
+            return _run(opened, prepared, display, listed, on_end, trust=trust)
 
 
 def _run(
-    file: StudyFile,
-    folded: tuple[Engine, float],
+    opened: OpenedStudy,
     prepared: PreparedBackend,
-    options: RunOptions,
     display: Display,
     callbacks: Sequence[Any],
     on_end: Callable[[TuningResult], None] | None,
     *,
-    kept: bool = True,
     trust: bool = False,
 ) -> TuningResult:
-    keep_options(file, options, prepared.workers, trust=trust)
-    study, about = folded[0].study, file.about
-    if folded[0].ended is not None:
-        more, name = len(folded[0].trials) + 16, shlex.quote(shown(file.path))
-        display.notice(
-            f"{shown(file.path)} had already finished: nothing to do. It goes on with larger "
-            f"limits, such as trials={more} (rungwise resume {name} --trials {more})"
-        )
-    tuner = Tuner(
-        file.main,
-        prepared,
-        options,
-        assignments=AssignmentMaker(
-            metric=about.metric,
-            max_resource=None if about.open_ended else study.scheduler.max_resource,
-            seed=study.seed,
-            goal=study.goal,
-        ),
-        store=options.store_beside(file.path),
-        display=display,
-        callbacks=callbacks,
-        kept=kept,
-        folded=folded,
-    )
+    file = opened.file
+    keep_options(file, opened.options, prepared.workers, trust=trust)
+    if opened.engine.ended is not None:
+        way = opened.view(running=False).way_on
+        more = f" It goes on with larger limits: {way}" if way else ""
+        display.notice(f"{shown(file.path)} had already finished: nothing to do.{more}")
+    session = StudySession(opened, display, follow_tuning(callbacks))
     try:
-        seconds = tuner.run()
+        run_session(session, prepared)
     finally:
-        if kept and tuner.in_step:
-            with suppress(RungwiseError):  # it is only a summary
-                keep_summary(file, tuner.engine, tuner.seconds)
-    result = TuningResult(
-        tuner.engine,
-        file.path,
-        about,
-        seconds=seconds,
-        failures=file.failures(),
-        retrained=list_retrained(file, options.store_beside(file.path)),
-        options=options,
-        workers=prepared.workers,
-        kept=kept,
-    )
+        summarise(session)
+    result = make_result(session, prepared.workers)
     if on_end is not None:
         on_end(result)
     return result

@@ -18,15 +18,14 @@ from typing import Any
 
 from rungwise.backends import messages
 from rungwise.core.decisions import WAIT, Done, Wait
-from rungwise.core.engine import Engine
 from rungwise.errors import InvalidArgumentError, NotFiniteError, StudyClosedError, UsageWarning
-from rungwise.options.study_options import RunOptions
-from rungwise.run import Assignment, read_number, read_resource
+from rungwise.run import read_resource
+from rungwise.session.opened import OpenedStudy
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.asked_job import Job
-from rungwise.tuning.asking_session import AskingSession
+from rungwise.tuning.asking import AskedSession, NoticeQueue
 from rungwise.tuning.result import TuningResult
-from rungwise.validation import real
+from rungwise.validation import read_number, real
 
 TICK = 0.25
 """Seconds between two looks for requests and for jobs that have hung, while nothing is called."""
@@ -42,40 +41,35 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
     are lost, and issued again when the study is opened the next time.
 
     Args:
-        file: the study, open for writing from any thread.
-        folded: its engine and where its clock stands.
-        options: how it is run.
+        opened: the study, in a file that is open for writing from any thread.
+        notices: what a person should know so far.
         auto_end: whether a job has left when its report was answered False.
-        kept: whether the file outlives the process.
         on_notice: called with what a person should know.
         callbacks: called with what happens.
     """
 
     def __init__(
         self,
-        file: StudyFile,
-        folded: tuple[Engine, float],
-        options: RunOptions,
+        opened: OpenedStudy,
+        notices: NoticeQueue,
         *,
         auto_end: bool = True,
-        kept: bool = True,
         on_notice: Callable[[str], None] | None = None,
         callbacks: Sequence[Any] = (),
     ) -> None:
-        self._file, self._kept, self._auto_end = file, kept, auto_end
+        self._opened, self._auto_end = opened, auto_end
         self._process = os.getpid()
         self._changed = threading.Condition(threading.RLock())
         self._broken: BaseException | None = None
         self._final: TuningResult | None = None
         self._closed = False
-        self._session = AskingSession(
-            file, folded, options, wake=self._wake, kept=kept, callbacks=callbacks
-        )
-        self._on_notice, self._telling = on_notice, threading.RLock()
-        self._engine, self._backend = self._session.engine, self._session.backend
-        weakref.finalize(self, _close, file, self._process)  # one that was forgotten
+        self._asked = AskedSession(opened, notices, wake=self._wake, callbacks=callbacks)
+        self._engine, self._backend = opened.engine, self._asked.backend
+        self._notices, self._on_notice, self._telling = notices, on_notice, threading.RLock()
+        weakref.finalize(self, _close, opened.file, self._process)  # one that was forgotten
         self._stop_watching = threading.Event()
-        if self._session.needs_watching:
+        self._tell()
+        if self._asked.needs_watching:
             threading.Thread(
                 target=_keep_watch,
                 args=(weakref.ref(self), self._stop_watching),
@@ -103,6 +97,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
 
         Raises:
             OutageError: too many different trials have failed in a row.
+            NothingFoundError: nothing works: all trials have failed so far.
             StudyClosedError: the study was closed.
         """
         longest = math.inf if wait == math.inf else real("wait", wait, at_least=0)
@@ -120,15 +115,18 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
 
     def _ask(self) -> Job | Wait | Done | None:
         with self._guarding():
-            given: Assignment | None = self._session.ask()
+            given = self._asked.ask()
         if given is not None:
             return Job.of(given)
         if self._engine.ended is not None:
             return Done(self._engine.ended)
-        self._session.check_surroundings()
-        if self._session.interrupted:
+        session = self._asked.session
+        error = session.find_error()
+        if error is not None:
+            raise error
+        if session.interrupted:
             return Done(INTERRUPTED)
-        return None if self._session.held else WAIT
+        return None if self._asked.held else WAIT
 
     def jobs(self) -> Iterator[Job]:
         """The jobs of the study until it is over; it waits while there is nothing to do.
@@ -175,7 +173,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
                 rule = f"resources must grow, and {last:g} was reported before"
                 raise InvalidArgumentError("resource", resource, rule)
             if not math.isfinite(metric):
-                error = NotFiniteError(self._file.about.metric, metric, at)
+                error = NotFiniteError(self._opened.about.metric, metric, at)
                 self._say(messages.Crashed(number, f"NotFiniteError: {error}"))
                 return False
             self._say(messages.Reported(number, at, metric, others))
@@ -261,7 +259,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
 
     def _say(self, message: messages.Message) -> None:
         with self._guarding():
-            self._session.say(message)
+            self._asked.say(message)
         self._changed.notify_all()
 
     def _tell(self, wait: float = 0.0) -> None:
@@ -273,8 +271,8 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         if not self._telling.acquire(timeout=wait):
             return
         try:
-            while self._session.notices:
-                text = self._session.notices.popleft()
+            while self._notices.texts:
+                text = self._notices.texts.popleft()
                 try:
                     if self._on_notice is not None:
                         self._on_notice(text)
@@ -284,28 +282,27 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         finally:
             self._telling.release()
 
-    def _show(self, text: str) -> None:
-        """Show something at once, in a call that takes long: nothing is half done any more."""
-        self._session.notice(text)
-        self._tell()
-
     def _wake(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
+        # Whoever has the lock is in the middle of a call, and whoever waits looks again by itself.
+        if self._changed.acquire(blocking=False):
+            try:
+                self._changed.notify_all()
+            finally:
+                self._changed.release()
 
     def keep_watch(self) -> None:
         """Apply requests and look for hung jobs, although nothing is called."""
         with self._changed:
             if not self._closed and self._broken is None:
                 with suppress(Exception), self._guarding():  # the next call says what it was
-                    self._session.step()
+                    self._asked.step()
                 self._changed.notify_all()
         with suppress(UsageWarning):  # where warnings are errors: this thread goes on
             self._tell()
 
     @property
     def _path(self) -> str | None:
-        return shown(self._file.path) if self._kept else None
+        return shown(self._opened.file.path) if self._opened.kept else None
 
     # -- the state -----------------------------------------------------------------------------
 
@@ -317,7 +314,7 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
                 return self._final
             if self._closed:
                 raise StudyClosedError(self._path, "it was closed, as its file was damaged")
-            return self._session.make_result(running=True)
+            return self._asked.make_result(running=True)
 
     @property
     def is_done(self) -> bool:
@@ -332,20 +329,20 @@ class AskTellStudy(AbstractContextManager["AskTellStudy"]):
         with self._changed:
             if self._closed:
                 return
+            self._notices.at_once = self._tell  # it may take long, and nothing is half done
             try:
                 if self._broken is None:
-                    self._session.leave(self._show)
+                    self._asked.leave()
                 else:
-                    self._session.end_tracking(failed=True, show=self._show)
+                    self._asked.session.end(self._broken)
             finally:
                 try:
-                    self._final = self._session.make_result(running=False)
+                    self._asked.session.close()
+                    self._final = self._asked.make_result(running=False)
                 finally:  # whatever the file was found to be: others can work on it
-                    self._file.close()
+                    self._opened.file.close()
                     self._changed.notify_all()
                     self._closed = True
-        # Without the lock: the thread that computes a proposal may be waiting for it.
-        self._session.end()
         self._tell(wait=1.0)
 
     def __exit__(self, *_: object) -> None:

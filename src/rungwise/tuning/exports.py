@@ -17,7 +17,7 @@ from rungwise.errors import MissingExtraError
 from rungwise.storage.base import Entry
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.folding import fold
-from rungwise.tuning.opening import open_to_read, view_study
+from rungwise.tuning.opening import open_to_read
 from rungwise.validation import one_of
 from rungwise.views import StudyView
 
@@ -42,7 +42,7 @@ def list_rows(study: str | os.PathLike[str], what: What = "reports") -> list[Row
         if what == "reports":
             return _reports(file)
         engine, _ = fold(file)
-        return list_trials(view_study(engine, file.about, file.path, running=False))
+        return list_trials(StudyView.of(engine, file.about, file.path, running=False))
 
 
 def list_trials(view: StudyView) -> list[Row]:

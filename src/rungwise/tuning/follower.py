@@ -31,7 +31,6 @@ from rungwise.storage.record import StudyRecord
 from rungwise.storage.snapshots import read_snapshot
 from rungwise.storage.study_file import StudyFile
 from rungwise.storage.tail import Position, is_still_there, read_parts, read_tail
-from rungwise.tuning.opening import view_study
 from rungwise.tuning.retrained import find_best
 from rungwise.views import StudyView
 
@@ -108,7 +107,7 @@ class Follower:
         fold = self.fold
         if fold is None:
             return None
-        return view_study(
+        return StudyView.of(
             fold.engine,
             fold.about,
             self.path,

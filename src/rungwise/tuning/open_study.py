@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from rungwise.core.limits import Finish
@@ -25,10 +24,10 @@ from rungwise.storage.codec import list_study_types
 from rungwise.storage.sqlite import Durability
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.ask_tell import AskTellStudy
-from rungwise.tuning.beginning import begin_study, place_study, study_path
-from rungwise.tuning.extending import extend_to
-from rungwise.tuning.folding import fold_for_resuming
+from rungwise.tuning.asking import HeardQueue, NoticeQueue
+from rungwise.tuning.beginning import place_study, study_path
 from rungwise.tuning.kept_options import describe_study, keep_options
+from rungwise.tuning.opened import Asking, open_asked
 from rungwise.tuning.places import check_kept, fetch_from_mirror
 from rungwise.tuning.transfer import Files, Transfer
 
@@ -169,24 +168,20 @@ def open_study(
     types = list_study_types(asked)
     asked = earlier.applied_to(asked, None if study is None else study_path(study), types)
     about = describe_study(metric, options, 1, earlier, open_ended=open_ended, kind="ask/tell")
+    queue = NoticeQueue() if on_notice is None else HeardQueue()
     with place_study(study) as path:
         fetched = fetch_from_mirror(path, options, types)
-        if fetched is not None and on_notice is not None:
-            on_notice(fetched)
+        if fetched is not None:
+            queue.notice(fetched)
         file = StudyFile(path, durability=options.durability, types=types, any_thread=True)
         try:
-            begin_study(file, asked, about, options.store_beside(path))
-            extend = extend_to(asked, about.metric, file, default=built.default)
-            folded = fold_for_resuming(file.main, extend)
-            if file.about.open_ended and not open_ended:
-                file.change_about(replace(file.about, open_ended=False))
+            asking = Asking(asked, about, options, open_ended=open_ended, default=built.default)
+            opened = open_asked(file, asking, queue, goal, kept=study is not None)
             keep_options(file, options, file.about.workers)
             return AskTellStudy(
-                file,
-                folded,
-                options,
+                opened,
+                queue,
                 auto_end=bool(auto_end),
-                kept=study is not None,
                 on_notice=on_notice,
                 callbacks=listeners,
             )

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rungwise.core.reading import ReadableStudy
 from rungwise.errors import InvalidArgumentError
-from rungwise.storage.record import StudyRecord
-from rungwise.storage.study_file import StudyFile, shown
+from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.folding import fold
-from rungwise.views import Situation, StudyView
+from rungwise.views import StudyView
 
 
 @contextmanager
@@ -55,7 +53,7 @@ def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> S
     with open_to_read(study, types=types) as file:
         running = file.log.lock.held()
         engine, seconds = fold(file)
-        return view_study(
+        return StudyView.of(
             engine,
             file.about,
             file.path,
@@ -63,35 +61,3 @@ def read_view(study: str | os.PathLike[str], *, types: Sequence[type] = ()) -> S
             seconds=seconds,
             failures=len(file.failures()),
         )
-
-
-def view_study(
-    study: ReadableStudy,
-    about: StudyRecord,
-    path: Path | None,
-    *,
-    running: bool,
-    seconds: float = 0.0,
-    failures: int = 0,
-) -> StudyView:
-    """A study of a file, with what the file says of how it is read.
-
-    Args:
-        study: the engine, or the record of one.
-        about: what the file says of it.
-        path: the file; None if it is not kept.
-        running: whether a process works on it.
-        seconds: how long it has taken.
-        failures: how many of its jobs have failed.
-    """
-    situation = Situation(
-        name="" if path is None else shown(path),
-        way="ask" if about.kind == "ask/tell" else "call" if about.train is None else "command",
-        running=running,
-        open_ended=about.open_ended,
-        workers=max(1, about.workers),
-        unit=about.unit,
-        seconds=seconds,
-        failures=failures,
-    )
-    return StudyView(study, about.metric, about.winner, situation)

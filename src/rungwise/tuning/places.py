@@ -9,8 +9,8 @@ from typing import Any
 from rungwise.backends.base import PreparedBackend
 from rungwise.errors import InvalidArgumentError
 from rungwise.options.study_options import RunOptions
+from rungwise.session.mirror import MirrorPlace, restore_from_mirror
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning.mirror import MirrorPlace, restore_from_mirror
 
 
 def check_kept(options: RunOptions, study: Any) -> None:

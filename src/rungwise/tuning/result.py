@@ -26,13 +26,12 @@ from rungwise.errors import (
 )
 from rungwise.options.checks import check_backend, check_callbacks
 from rungwise.options.study_options import RunOptions
+from rungwise.session.checkpoint_retention import trial_place
+from rungwise.session.failure_text import describe_failure, describe_traceback
 from rungwise.storage.codec import list_study_types
 from rungwise.storage.record import StudyRecord
 from rungwise.storage.study_file import StudyFile, shown
-from rungwise.tuning.checkpoint_retention import trial_place
 from rungwise.tuning.exports import list_trials
-from rungwise.tuning.failure_text import describe_failure, describe_traceback
-from rungwise.tuning.opening import view_study
 from rungwise.tuning.retrained import Retrained, compare_with_tuning
 from rungwise.tuning.retraining import (
     Retraining,
@@ -40,7 +39,7 @@ from rungwise.tuning.retraining import (
     check_resource,
     list_retrained,
 )
-from rungwise.views import BestTrial, StudyResult
+from rungwise.views import BestTrial, StudyResult, StudyView
 
 
 class TuningResult(StudyResult):
@@ -72,7 +71,7 @@ class TuningResult(StudyResult):
     ) -> None:
         self.engine = engine
         self._options = RunOptions() if options is None else options
-        self.view = view_study(
+        self.view = StudyView.of(
             engine,
             about,
             path if kept else None,

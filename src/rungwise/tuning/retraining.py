@@ -27,10 +27,11 @@ from rungwise.core.trials import State, Trial
 from rungwise.errors import RetrainingError, StudyInterrupted
 from rungwise.options.study_options import RunOptions
 from rungwise.schedulers import EarlyStopping, FixedResource
+from rungwise.session.assignments import AssignmentMaker
+from rungwise.session.checkpoint_retention import trial_place
+from rungwise.session.opened import OpenedStudy
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
-from rungwise.tuning.assignments import AssignmentMaker
-from rungwise.tuning.checkpoint_retention import trial_place
-from rungwise.tuning.folding import fold
+from rungwise.tuning.folding import fold, fold_for_resuming
 from rungwise.tuning.old_progress import read_progress
 from rungwise.tuning.retrained import Retrained, find_best, make_retrained_of
 from rungwise.validation import Goal, whole
@@ -82,19 +83,23 @@ class Retraining:
             RetrainingError: it failed more often than the options allow.
             StudyInterrupted: after Ctrl-C or SIGTERM; everything reported is kept.
         """
-        # A study that is only read starts no tuner.
+        # A study that is only read starts no session.
         from rungwise.display.quiet import QuietDisplay  # noqa: PLC0415
-        from rungwise.tuning.tuner import Tuner  # noqa: PLC0415
+        from rungwise.session.session import StudySession  # noqa: PLC0415
+        from rungwise.tuning.parts import follow_retraining  # noqa: PLC0415
+        from rungwise.tuning.running import run_session  # noqa: PLC0415
 
         prepared = backend.single().prepare(train)
         part = None if fresh else self._find_unfinished()
         if part is None:
             part = self._begin()
-        tuner = Tuner(
+        engine, since = fold_for_resuming(part)
+        opened = OpenedStudy(
             part,
-            prepared,
+            engine,
+            since,
             replace(options, keep="all", keep_best=True, checkpoint_quota=None, trial_timeout=None),
-            assignments=AssignmentMaker(
+            AssignmentMaker(
                 metric=self.file.about.metric,
                 max_resource=self.until,
                 seed=self.study.seed,
@@ -103,15 +108,13 @@ class Retraining:
                 place=self._place,
                 goal=self.study.goal,
             ),
-            store=self.store,
-            display=QuietDisplay(),
-            callbacks=(*callbacks, *(() if on_report is None else (_pass_on(on_report),))),
-            hint=self._hint,
         )
+        listed = (*callbacks, *(() if on_report is None else (_pass_on(on_report),)))
+        session = StudySession(opened, QuietDisplay(), follow_retraining(listed))
         try:
-            tuner.run()
+            run_session(session, prepared, drops=False, hint=lambda: self._hint(engine))
         except StudyInterrupted:
-            if not self._is_complete(tuner.engine, part):
+            if not self._is_complete(engine, part):
                 raise
         found = describe_retraining(self.trial, part, self.store)
         if found is None:

@@ -24,7 +24,7 @@ from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.storage import codec
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.loading import load, read_options
-from rungwise.tuning.opening import must_be_file, read_view, view_study
+from rungwise.tuning.opening import must_be_file, read_view
 from rungwise.tuning.result import TuningResult
 from rungwise.views import StudyView
 from rungwise.views.ended import EndedPlan, EndedScheduler, EndedStudy
@@ -172,7 +172,7 @@ def read_summary_view(study: str | os.PathLike[str]) -> StudyView:
             found = _read(file)
             if found is not None:
                 record, seconds = found
-                return view_study(
+                return StudyView.of(
                     record,
                     file.about,
                     file.path,

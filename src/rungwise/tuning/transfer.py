@@ -20,8 +20,9 @@ from rungwise.space import Space
 from rungwise.storage.record import TransferRecord
 from rungwise.storage.study_file import StudyFile, shown
 from rungwise.tuning.folding import fold
-from rungwise.tuning.opening import must_be_file, view_study
+from rungwise.tuning.opening import must_be_file
 from rungwise.validation import whole
+from rungwise.views import StudyView
 
 LEADERS = 4
 """How many configurations are taken by default."""
@@ -214,7 +215,7 @@ def _found(
         if not held.begun:
             raise InvalidArgumentError(argument, shown(file), "it contains no study")
         engine, _ = fold(held)
-        ranked = view_study(engine, held.about, file, running=False).leaderboard()
+        ranked = StudyView.of(engine, held.about, file, running=False).leaderboard()
     rows = [row for row in ranked if row.value is not None and not row.problem]
     if not rows:
         rule = "it has no leaders: none of its healthy trials has reported a finite value"

@@ -7,6 +7,7 @@ So the holder of a view can read a study at any time, and cannot change it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rungwise import counterfactual
@@ -20,6 +21,8 @@ from rungwise.core.searcher import Searcher
 from rungwise.core.timeline import AppliedRequest, Rise
 from rungwise.errors import InvalidArgumentError
 from rungwise.space import Space
+from rungwise.storage.record import StudyRecord
+from rungwise.storage.study_file import shown
 from rungwise.validation import Goal, find_sign, whole
 from rungwise.views import folds
 from rungwise.views.ended import EndedStudy
@@ -67,6 +70,42 @@ class StudyView:
         self._metric = metric
         self._winner = choose_winner(winner, study.study.scheduler)
         self.situation = Situation() if situation is None else situation
+
+    @classmethod
+    def of(
+        cls,
+        study: ReadableStudy,
+        record: StudyRecord,
+        path: Path | None,
+        *,
+        running: bool,
+        seconds: float = 0.0,
+        failures: int = 0,
+        cause: str = "",
+    ) -> StudyView:
+        """The study of a file, with what the file says of how it is read.
+
+        Args:
+            study: the engine, or the record of one that is over.
+            record: what the file says of it.
+            path: the file; None if it is not kept.
+            running: whether a process works on it.
+            seconds: how long it has taken.
+            failures: how many of its jobs have failed.
+            cause: what stopped it before its end, as a clause; empty for an interrupt.
+        """
+        situation = Situation(
+            name="" if path is None else shown(path),
+            way="ask" if record.kind == "ask/tell" else "call" if not record.train else "command",
+            running=running,
+            open_ended=record.open_ended,
+            workers=max(1, record.workers),
+            unit=record.unit,
+            seconds=seconds,
+            failures=failures,
+            cause=cause,
+        )
+        return cls(study, record.metric, record.winner, situation)
 
     def placed(self, situation: Situation) -> StudyView:
         """The same study in another situation."""

@@ -23,6 +23,7 @@ from rungwise.checkpoints import FolderStore, FsspecStore, is_address
 from rungwise.checkpoints.addresses import open_address
 from rungwise.errors import InvalidArgumentError
 from rungwise.locking import FileLock
+from rungwise.session.part import Part
 from rungwise.storage.copies import OpenCopy, compare_files
 from rungwise.storage.sqlite import SqliteLog
 
@@ -155,6 +156,29 @@ class Mirror:
 
     def _say(self, what: str) -> None:
         self._notices.put(f"the mirror {self._place.address} {what}")
+
+
+class Mirrored(Part):
+    """Copies the file while the study runs, if that was asked for."""
+
+    _mirror: Mirror | None = None
+
+    def open(self) -> None:
+        options, path = self.session.opened.options, self.session.opened.file.path
+        if options.mirror is not None:
+            place = MirrorPlace(options.mirror, path.name)
+            self._mirror = Mirror(path, place, options.mirror_every)
+        self.idle = self._mirror is None
+
+    def step(self, now: float) -> None:  # noqa: ARG002
+        if self._mirror is not None:
+            for text in self._mirror.take_notices():
+                self.session.notice(text)
+
+    def close(self) -> None:
+        if self._mirror is not None:
+            for text in self._mirror.close():
+                self.session.notice(text)
 
 
 def restore_from_mirror(study: Path, place: MirrorPlace, types: tuple[type, ...]) -> bool:

@@ -9,14 +9,20 @@ from __future__ import annotations
 import math
 import queue
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
-from rungwise.checkpoints import CheckpointStore
+from rungwise.backends.messages import Crashed, Message, Saved
+from rungwise.checkpoints import CheckpointStore, parse_bytes
+from rungwise.core.decisions import Decision
+from rungwise.core.events import Reported
 from rungwise.core.trials import State, Trial
 from rungwise.errors import StoreUnavailableError
 from rungwise.formatting import format_bytes
+from rungwise.session.part import Part
 from rungwise.views import Row
 
 TARGET_SHARE = 0.9
@@ -98,17 +104,47 @@ class Pruner:
                     checkpoints.prune(**wanted)
 
 
+@dataclass(frozen=True, slots=True)
+class RetentionRules:
+    """Which checkpoints are kept.
+
+    Attributes:
+        quota: how many bytes checkpoints may take in all; None for no limit.
+        keep: how many leaders lose theirs only after all others have.
+        keep_best: whether a trial keeps the checkpoint of its best report besides its last one.
+    """
+
+    quota: int | None = None
+    keep: int = 0
+    keep_best: bool = False
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is known of the checkpoints of a trial.
+
+    Attributes:
+        size: how many bytes they take; None if that is not known.
+        sizes: with keep_best, how many each of them takes, by its resource.
+        newest: the job and the number of the newest one.
+        unpruned: whether one was saved since the last report.
+    """
+
+    size: int | None = None
+    sizes: dict[float, int] = field(default_factory=dict)
+    newest: tuple[int, int] | None = None
+    unpruned: bool = False
+
+
 class CheckpointRetention:
     """The checkpoints of a study.
 
     Args:
         store: where they are.
         trials: the trials of the study, a list that grows.
-        quota: how many bytes checkpoints may take in all; None for no limit.
+        rules: which are kept.
         notice: called with what was evicted.
-        keep: how many leaders lose theirs only after all others have.
         rank: how many → the leaders, the best first.
-        keep_best: whether a trial keeps the checkpoint of its best report besides its last one.
         place: where a trial keeps its checkpoints.
         jobs: how many jobs the study has had; what later ones have written is removed. A study that
             is resumed from an older copy of its file gives their numbers to other jobs.
@@ -121,36 +157,24 @@ class CheckpointRetention:
         self,
         store: CheckpointStore,
         trials: Sequence[Trial],
+        rules: RetentionRules,
         *,
-        quota: int | None,
         notice: Callable[[str], None],
-        keep: int = 0,
         rank: Callable[[int], Sequence[Row]] = lambda _: (),
-        keep_best: bool = False,
         place: Callable[[int], str] = trial_place,
         jobs: int | None = None,
     ) -> None:
-        self._store = store
-        self._trials = trials
-        self._quota = quota
-        self._notice = notice
-        self._keep = keep
-        self._rank = rank
-        self._keep_best = keep_best
-        self._held: dict[int, dict[float, int]] = {}  # with keep_best: trial → resource → bytes
-        self._place = place
-        self._jobs = jobs
+        self._store, self._trials, self._rules = store, trials, rules
+        self._notice, self._rank, self._place = notice, rank, place
         self._pruner = Pruner(store)
-        self._sizes: dict[int, int] = {}
-        self._unpruned: set[int] = set()
-        self._newest: dict[int, tuple[int, int]] = {}
+        self._kept: defaultdict[int, _Kept] = defaultdict(_Kept)  # by trial
         self._short = self._failed = False
-        self._next_eviction = float(quota or 0)  # as soon as they take more than this
+        self._next_eviction = float(rules.quota or 0)  # as soon as they take more than this
         self.total = 0
         places = set(store.places())
         for trial in trials:
             if place(trial.id) in places:
-                self._adopt(trial)
+                self._adopt(trial, jobs)
         if jobs is not None and place is trial_place:
             known = {place(trial.id) for trial in trials}
             for unknown in sorted(places - known):
@@ -158,13 +182,13 @@ class CheckpointRetention:
                     with suppress(OSError, StoreUnavailableError):
                         store.trial(unknown).evict()
 
-    def _adopt(self, trial: Trial) -> None:
+    def _adopt(self, trial: Trial, jobs: int | None) -> None:
         """Clean up and count what an earlier tuner left."""
         checkpoints = self._store.trial(self._place(trial.id))
         # Not in the thread: it must be done before any job of this tuner starts to write.
         with suppress(OSError, StoreUnavailableError):
-            if self._jobs is not None:
-                checkpoints.evict(since=self._jobs)
+            if jobs is not None:
+                checkpoints.evict(since=jobs)
             checkpoints.sweep()
             checkpoints.prune(reported=trial.resource, **self._best_of(trial.id))
         size = checkpoints.size()
@@ -172,43 +196,46 @@ class CheckpointRetention:
             self._count(trial.id, size)
 
     def saved(self, trial: int, job: int, size: int, resource: float = 0) -> None:
-        """A job has written a new checkpoint of its trial, which replaces the one before."""
-        self._unpruned.add(trial)
-        writer, number = self._newest.get(trial, (job, -1))
-        self._newest[trial] = (job, number + 1 if writer == job else 0)
+        """Note that a job has written a new checkpoint, which replaces the one before."""
+        kept = self._kept[trial]
+        kept.unpruned = True
+        writer, number = kept.newest or (job, -1)
+        kept.newest = (job, number + 1 if writer == job else 0)
         # Now, and again after its report: a trial may save often between two reports, or report
         # first and then pause.
         self._prune(trial, self._trials[trial].resource)
-        self._count(trial, self._add(trial, resource, size) if self._keep_best else size)
+        keep_best = self._rules.keep_best
+        self._count(trial, self._add(trial, resource, size) if keep_best else size)
 
     def _prune(self, trial: int, reported: float) -> None:
-        newest, best = self._newest[trial], self._best_of(trial)
+        newest, best = self._kept[trial].newest, self._best_of(trial)
         self._pruner.prune(self._place(trial), reported=reported, newest=newest, **best)
 
     def _best_of(self, trial: int) -> dict[str, Any]:
         """Where the best value of a trial was reported, if the checkpoint there is kept."""
         held = self._trials[trial]
         least = min(held.losses, default=math.inf)
-        if not self._keep_best or least == math.inf:
+        if not self._rules.keep_best or least == math.inf:
             return {}
         return {"best": held.resources[held.losses.index(least)]}
 
     def _add(self, trial: int, resource: float, size: int) -> int:
         """Note a new checkpoint; what it takes together with the one of the best report."""
-        held = {**self._held.get(trial, {}), resource: size}
+        held = {**self._kept[trial].sizes, resource: size}
         best = float(self._best_of(trial).get("best", 0))
         before = max((each for each in held if each <= best), default=resource)
-        self._held[trial] = kept = {each: held[each] for each in (before, resource)}
+        self._kept[trial].sizes = kept = {each: held[each] for each in (before, resource)}
         return sum(kept.values())
 
     def reported(self, trial: int, resource: float) -> None:
-        """A report was taken in."""
-        if trial in self._unpruned:
-            self._unpruned.discard(trial)
+        """Prune what a report makes superfluous."""
+        kept = self._kept.get(trial)
+        if kept is not None and kept.unpruned:
+            kept.unpruned = False
             self._prune(trial, resource)
 
     def crashed(self, trial: int, job: int) -> None:
-        """A job died, perhaps in the middle of writing a checkpoint."""
+        """Sweep up behind a job that died, perhaps in the middle of writing a checkpoint."""
         self._pruner.sweep(self._place(trial), up_to=job)
 
     def close(self) -> None:
@@ -216,18 +243,20 @@ class CheckpointRetention:
         self._pruner.close()
 
     def _count(self, trial: int, size: int) -> None:
-        self.total += size - self._sizes.get(trial, 0)
-        self._sizes[trial] = size
-        if self._quota is not None and self.total > self._next_eviction:
-            self._evict(self._quota)
+        kept, quota = self._kept[trial], self._rules.quota
+        self.total += size - (kept.size or 0)
+        kept.size = size
+        if quota is not None and self.total > self._next_eviction:
+            self._evict(quota)
 
     def _evict(self, quota: int) -> None:
         """Remove checkpoints, those that are least likely to be needed first.
 
         A trial that is promoted after all starts from 0 again: correct, but more costly.
         """
-        held = [self._trials[number] for number in self._sizes if number < len(self._trials)]
-        leaders = {row.trial for row in self._rank(self._keep)}
+        counted = [number for number, kept in self._kept.items() if kept.size is not None]
+        held = [self._trials[number] for number in counted if number < len(self._trials)]
+        leaders = {row.trial for row in self._rank(self._rules.keep)}
         candidates = sorted(held, key=lambda trial: (trial.id in leaders, *_promise(trial)))
         gone = freed = 0
         self._next_eviction = quota
@@ -236,7 +265,7 @@ class CheckpointRetention:
                 break
             if trial.state in BUSY:
                 continue
-            size = self._sizes[trial.id]
+            size = self._kept[trial.id].size or 0
             if not self._remove(trial.id, "checkpoint quota: "):
                 self._next_eviction = self.total * RETRY_GROWTH
                 break
@@ -275,14 +304,59 @@ class CheckpointRetention:
         except (OSError, StoreUnavailableError) as error:
             self._say_left(error, why)
             return False
-        self.total -= self._sizes.pop(trial, 0)
-        self._held.pop(trial, None)
+        kept = self._kept[trial]
+        self.total -= kept.size or 0
+        kept.size, kept.sizes = None, {}
         return True
 
     def _say_left(self, error: Exception, why: str = "") -> None:
         if not self._failed:
             self._notice(f"{why}checkpoints could not be removed: {error}")
         self._failed = True
+
+
+class Retention(Part):
+    """Keeps the checkpoints of a study that its options ask for."""
+
+    def open(self) -> None:
+        opened, engine = self.session.opened, self.session.engine
+        options, quota = opened.options, opened.options.checkpoint_quota
+        self._retention = CheckpointRetention(
+            opened.store,
+            engine.trials,
+            RetentionRules(
+                None if quota is None else parse_bytes("checkpoint_quota", quota),
+                options.keep if options.keep != "all" else 0,
+                options.keep_best,
+            ),
+            notice=self.session.notice,
+            rank=self._rank,
+            place=opened.assignments.place,
+            jobs=len(engine.jobs),
+        )
+
+    def _rank(self, limit: int) -> list[Row]:
+        """The leaders of the study, by the rule by which one of them wins."""
+        return list(self.session.view().leaderboard(limit))
+
+    def message(self, message: Message, trial: int) -> None:
+        if isinstance(message, Saved):
+            self._retention.saved(trial, message.job, message.size, message.resource)
+        elif isinstance(message, Crashed):
+            self._retention.crashed(trial, message.job)
+
+    def reported(self, report: Reported, decision: Decision, trial: int) -> None:  # noqa: ARG002
+        self._retention.reported(trial, report.resource)
+
+    def measure(self) -> int:
+        return self._retention.total
+
+    def close(self) -> None:
+        session, keep = self.session, self.session.opened.options.keep
+        if session.is_over and session.in_step and session.error is None and keep != "all":
+            rows = self._rank(keep)
+            self._retention.tidy([row.trial for row in rows if row.value is not None])
+        self._retention.close()
 
 
 def _promise(trial: Trial) -> tuple[bool, float, float, int]:

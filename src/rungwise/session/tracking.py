@@ -23,126 +23,99 @@ from rungwise.callbacks import (
 )
 from rungwise.callbacks.feed import CallbackFeed
 from rungwise.core.decisions import Decision, Job, StartJob
-from rungwise.core.engine import Engine
 from rungwise.core.events import JobFailed, JobLost, Reported
-from rungwise.policy import Fact
+from rungwise.session.part import Left, Part
 from rungwise.storage.base import Entry
 from rungwise.storage.codec import list_study_types, study_to_json
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
-from rungwise.tuning.assignments import AssignmentMaker
-from rungwise.tuning.opening import view_study
 
 
-class Tracker:
+class Tracking(Part):
     """Calls callbacks with what happens in one study.
 
     Args:
-        part: the study.
-        engine: its engine.
-        assignments: knows its maximum, and the numbers of trials for the user.
         callbacks: what is called.
-        kept: whether the file outlives the process.
     """
 
-    def __init__(
-        self,
-        part: StudyPart,
-        engine: Engine,
-        assignments: AssignmentMaker,
-        callbacks: Sequence[Any],
-        *,
-        kept: bool = True,
-    ) -> None:
-        self._part = part
-        self._engine = engine
-        self._assignments = assignments
+    def __init__(self, callbacks: Sequence[Any]) -> None:
         self._feed = CallbackFeed(callbacks)
-        self._kept = kept
-        self._ceilings = len(engine.scheduler.ceilings)
-        self._furthest = views.find_furthest(engine)
         self._begun = False
 
-    def take_notices(self) -> list[str]:
-        """What the user should know of callbacks."""
-        return self._feed.take_notices()
+    def open(self) -> None:
+        self._engine, self._assignments = self.session.engine, self.session.opened.assignments
+        self._ceilings = len(self._engine.scheduler.ceilings)
+        self._furthest = views.find_furthest(self._engine)
+        self.idle = not self._feed
 
     def begin(self) -> None:
-        """The study begins, or goes on."""
-        if not self._feed:
-            return
         self._begun = True
         self._feed.tell("begin", self._describe())
         self._feed.wait_until_begun()
 
     def started(self, job: Job, at: float) -> None:
-        """A job was started."""
         if self._begun:
             number = self._assignments.number(job.trial)
             config = dict(job.config)  # the job has not started yet
             fact = JobStarted(number, config, job.id, job.start, job.until, at)
             self._feed.tell("started", fact)
 
-    def acted(self, fact: Fact, decision: Decision) -> None:
-        """A fact was decided and acted on."""
-        if not self._begun:
-            return
-        job = self._engine.jobs[fact.job]
-        if type(fact) is not Reported:
-            self._feed.tell("left", self._make_left(fact, job))
-            return
-        best = self._engine.best_value
-        number = self._assignments.number(job.trial)
-        self._feed.tell("reported", partial(make_report, fact, decision, job, number, best))
-        self._look_at_ceiling(fact.at)
+    def reported(self, report: Reported, decision: Decision, trial: int) -> None:
+        if self._begun:
+            job, best = self._engine.jobs[report.job], self._engine.best_value
+            number = self._assignments.number(trial)
+            self._feed.tell("reported", partial(make_report, report, decision, job, number, best))
+            self._look_at_ceiling(report.at)
 
-    def end(self, seconds: float, why: str, *, failed: bool, show: Callable[[str], None]) -> None:
-        """The study ends, or stops; returns when callbacks are done with it.
+    def left(self, fact: Left, trial: int) -> None:  # noqa: ARG002
+        if self._begun:
+            self._feed.tell("left", self._make_left(fact, self._engine.jobs[fact.job]))
 
-        Args:
-            seconds: how long it has taken.
-            why: why it ended, in one sentence.
-            failed: whether an error ends it.
-            show: says what is waited for.
-        """
-        if not self._begun:
-            return
-        self._begun = False
+    def step(self, now: float) -> None:  # noqa: ARG002
+        for text in self._feed.take_notices():
+            self.session.notices.say(text)
+
+    def end(self, *, failed: bool) -> None:
+        """Tell that the study ends, or stops; return when callbacks are done with it."""
+        if self._begun:
+            self._begun = False
+            self._feed.tell("ended", self._describe_end(failed=failed))
+            self._feed.close(self.session.notice)
+        self.step(0.0)
+
+    def _describe_end(self, *, failed: bool) -> StudyEnded:
         how: Literal["ended", "interrupted", "failed"] = "failed" if failed else "interrupted"
-        if self._engine.ended is not None:
+        if self.session.is_over:
             how = "ended"
-        view = view_study(self._engine, self._part.file.about, None, running=False)
+        view = self.session.view(running=False)
         best = view.best
         states = {
             self._assignments.number(trial.id): views.describe_state(trial, self._furthest)
             for trial in self._engine.trials
         }
-        self._feed.tell(
-            "ended",
-            StudyEnded(
-                how=how,
-                why=why,
-                best=None if best is None else best.value,
-                best_trial=None if best is None else self._assignments.number(best.trial),
-                best_resource=None if best is None else best.resource,
-                best_config={} if best is None else dict(best.config),
-                trials=states,
-                reports=view.reports,
-                resource_spent=view.resource_spent,
-                seconds=seconds,
-                best_problem="" if best is None else best.problem,
-            ),
+        return StudyEnded(
+            how=how,
+            why=view.why,
+            best=None if best is None else best.value,
+            best_trial=None if best is None else self._assignments.number(best.trial),
+            best_resource=None if best is None else best.resource,
+            best_config={} if best is None else dict(best.config),
+            trials=states,
+            reports=view.reports,
+            resource_spent=view.resource_spent,
+            seconds=self.session.seconds,
+            best_problem="" if best is None else best.problem,
         )
-        self._feed.close(show)
 
     def _describe(self) -> StudyBegan:
-        study, file = self._engine.study, self._part.file
-        part, number = self._part.number, self._assignments.number
+        opened = self.session.opened
+        study, file = self._engine.study, opened.file
+        part, number = opened.part.number, self._assignments.number
         types = list_study_types(study)
         parameters = () if study.space is None else study.space.parameters
         return StudyBegan(
-            key=identify(self._part),
+            key=identify(opened.part),
             name=file.path.stem,
-            path=shown(file.path) if self._kept else None,
+            path=shown(file.path) if opened.kept else None,
             metric=self._assignments.metric,
             goal=study.goal,
             scheduler=type(study.scheduler).__name__,
@@ -156,7 +129,7 @@ class Tracker:
             notice=self._feed.say,
         )
 
-    def _make_left(self, fact: Any, job: Job) -> JobLeft:
+    def _make_left(self, fact: Left, job: Job) -> JobLeft:
         trial = self._engine.trials[job.trial]
         lost = type(fact) is JobLost
         return JobLeft(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rungwise.core.engine import Engine
 from rungwise.errors import RungwiseError, SchemaError
+from rungwise.session.part import Part
 from rungwise.storage.snapshots import write_snapshot
 from rungwise.storage.sqlite import MANY
 from rungwise.storage.study_file import StudyPart
@@ -50,3 +51,17 @@ class SnapshotKeeper:
             self._possible = False
         except RungwiseError:  # a full disk, for example: the next report will say so
             pass
+
+
+class Snapshots(Part):
+    """Stores snapshots while a study runs, and when it is left."""
+
+    def open(self) -> None:
+        self._keeper = SnapshotKeeper(self.session.opened.part, self.session.engine)
+
+    def step(self, now: float) -> None:  # noqa: ARG002
+        self._keeper.work()
+
+    def end(self, *, failed: bool) -> None:  # noqa: ARG002
+        if self.session.in_step:
+            self._keeper.close()

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from weakref import WeakSet
 
 from rungwise.core.proposals import Config, Proposals
+from rungwise.session.part import Part
 
 CLOSE_TIMEOUT = 3.0
 """Seconds that the end of a study waits for a proposal that is not needed any more."""
@@ -93,6 +94,26 @@ class ProposalPrefetcher:
         with self._lock:
             if self._open:
                 self._wake()
+
+
+class Prefetch(Part):
+    """Computes the next proposal while the study runs."""
+
+    _ahead: ProposalPrefetcher | None = None
+
+    def begin(self) -> None:
+        session = self.session
+        if not session.is_over:
+            drawn, wake = len(session.engine.trials), session.backend.wake
+            self._ahead = ProposalPrefetcher(session.engine.proposals, drawn, wake)
+            session.engine.proposer = self._ahead
+
+    def ready(self) -> bool:
+        return self._ahead is None or self._ahead.ready()
+
+    def end(self, *, failed: bool) -> None:  # noqa: ARG002
+        if self._ahead is not None:
+            self._ahead.close()
 
 
 _threads: WeakSet[threading.Thread] = WeakSet()

@@ -11,7 +11,7 @@ from rungwise.core.decisions import Job
 from rungwise.core.seeding import generator
 from rungwise.core.study import Study
 from rungwise.run import Assignment, Phase
-from rungwise.tuning.checkpoint_retention import trial_place
+from rungwise.session.checkpoint_retention import trial_place
 from rungwise.validation import Goal
 
 
