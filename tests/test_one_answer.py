@@ -38,13 +38,13 @@ def make_train(state, goal):
     def train(config, run):
         for epoch in run.resources():
             if state == "all failed":
-                run.report(0.5, score=value_of(config, 0.5, goal))
+                run.report(0.5, reading=value_of(config, 0.5, goal))
                 raise ValueError("it fails in its first epoch")
             if state == "failed best" and config["x"] == 3 and epoch > 2:
                 raise ValueError("the best one fails")
             with run.checkpoint(epoch):
                 pass
-            run.report(epoch, score=value_of(config, epoch, goal))
+            run.report(epoch, reading=value_of(config, epoch, goal))
 
     return train
 
@@ -63,7 +63,7 @@ def make_study(path, state, scheduler, winner, goal):
     """Make a study; return the last line of its JSON display, and what a callback heard last."""
     out, ending = io.StringIO(), Ending()
     options = {
-        "metric": "score", "goal": goal, "max_resource": LAST, "trials": 8, "winner": winner,
+        "metric": "reading", "goal": goal, "max_resource": LAST, "trials": 8, "winner": winner,
         "scheduler": scheduler, "searcher": "grid", "retries": 0, "callbacks": [ending],
     }  # fmt: skip
     space = {"x": list(range(8))}
