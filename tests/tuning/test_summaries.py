@@ -73,6 +73,15 @@ def change(path, **fields):
     database.close()
 
 
+def test_one_of_0_2_0_is_read(tmp_path, no_replay):
+    path = tmp_path / "study.db"
+    expected = tuned(path, trials=5).to_json()
+    with StudyFile(path, mode="read") as file:
+        rows = json.loads(file.log.read_summary())["trials"]
+    change(path, trials=[[*row[:3], 1, *row[3:]] for row in rows])  # with the rung of each trial
+    assert load_summary(path).to_json() == expected
+
+
 def test_one_that_does_not_fit_the_file_is_not_used(tmp_path):
     path = tmp_path / "study.db"
     tuned(path, trials=5)

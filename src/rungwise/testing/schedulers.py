@@ -18,6 +18,7 @@ import rungwise as rw
 from rungwise.backends.simulator import Simulator
 from rungwise.benchmarks.generated import power_laws
 from rungwise.benchmarks.table import Table
+from rungwise.core import engine as engine_module
 from rungwise.core.decisions import Continue, Done, Noted, Pause, StartJob, Stop, Wait
 from rungwise.core.engine import Engine
 from rungwise.core.events import JobEnded, JobFailed, JobLost, JobRequested, Reported
@@ -25,6 +26,7 @@ from rungwise.core.limits import Limits
 from rungwise.core.replay import lost_jobs, replay
 from rungwise.core.scheduler import Recipe
 from rungwise.core.study import Study
+from rungwise.core.trials import Trial
 from rungwise.driver import Driver
 from rungwise.errors import SchemaError
 from rungwise.simulation import simulate
@@ -60,6 +62,18 @@ def imported(source: str) -> Recipe:
         exec(module, names)  # noqa: S102 - the suite's own source
     recipe: Recipe = eval(expression, names)  # noqa: S307 - the suite's own source
     return recipe
+
+
+class _Guarded(Trial):
+    """A trial that only the engine may change."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        writer = sys._getframe(1).f_globals["__name__"]  # noqa: SLF001 - who calls
+        owners = (engine_module.__name__, Trial.__module__)
+        assert writer in owners, f"{writer} changes a trial, which is for the engine to do"
+        super().__setattr__(name, value)
 
 
 class SchedulerConformance:
@@ -120,6 +134,11 @@ class SchedulerConformance:
         result = self.run(Table(values), list(range(30)), workers=3)
         again = [row for row, start, _ in result.jobs if start > 0]
         assert all(row < 5 for row in again)
+
+    def test_leaves_trials_to_the_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A trial is for reading."""
+        monkeypatch.setattr(engine_module, "Trial", _Guarded)
+        assert self.run(power_laws(30, RESOURCES, seed=11), 30, workers=3).best is not None
 
     def test_the_goal_is_only_a_sign(self) -> None:
         """Maximising the negative metric takes the same jobs."""
