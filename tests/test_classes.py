@@ -16,11 +16,6 @@ EXCEPTIONS = {
     "benchmarks/card.py Card": "a record: the card of a benchmark, one field per line of it",
     "integrations/sklearn_rung_search.py RungSearchCV": "scikit-learn wants every argument as one",
     "views/ended.py EndedStudy": "a record: what a summary keeps of a study, under its own names",
-    "core/engine.py Engine": "what it has of StudyState, and what handles events",
-    "core/study_state.py StudyState": "the table of what is known of a study",
-    "rankings/crossings.py Crossings": "arrays that grow together",
-    "schedulers/adaptive.py Batch": "a competition of adaptive halving, and its rungs",
-    "schedulers/ceilings.py Progressive": "a ceiling, and what it has seen",
 }
 """Classes that have more, each with its reason."""
 

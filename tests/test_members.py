@@ -62,7 +62,7 @@ FOREIGN = {
     "plots/curves.py card": "a benchmark, or whatever a user gave",
     "plots/curves.py table": "a benchmark, or whatever a user gave",
     "process_pools.py pthread_sigmask": "signal: not on every system",
-    "run.py item": "a value of NumPy, PyTorch, …",
+    "validation.py item": "a value of NumPy, PyTorch, …",
     "searchers/samplers.py __module__": "a sampler of Optuna",
     "searchers/samplers.py __name__": "a sampler of Optuna",
     "searchers/samplers.py __qualname__": "a sampler of Optuna",
@@ -73,7 +73,7 @@ FOREIGN = {
     "tuning/function_reference.py __file__": "a module",
     "tuning/function_reference.py __qualname__": "a training function",
     "tuning/function_reference.py __spec__": "a module",
-    "tuning/interrupts.py ps1": "sys, where Python is interactive",
+    "session/interrupts.py ps1": "sys, where Python is interactive",
     "views/study_view.py view": "a result, or whatever a user gave",
 }
 """File and name → whose member it is, if it is none of ours."""

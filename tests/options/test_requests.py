@@ -20,7 +20,7 @@ from rungwise.options import list_options
 from rungwise.options.backend_options import SHORT_FORMS
 from rungwise.options.study_options import LadderOptions, RunOptions
 from rungwise.storage.codec import study_to_json
-from rungwise.tuning import api, open_study
+from rungwise.tuning import opened
 
 SPACE = {"lr": {"type": "float", "low": 0.1, "high": 1.0}, "layers": [1, 2, 3]}
 LADDER = {each.name for each in list_options(LadderOptions)}
@@ -349,8 +349,7 @@ def folder(tmp_path, monkeypatch, earlier):
     table = rw.power_laws(rows=4, resources=81, seed=0)
     table.save(tmp_path / "table.npz")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(api, "begin_study", begin)
-    monkeypatch.setattr(open_study, "begin_study", begin)
+    monkeypatch.setattr(opened, "begin_study", begin)
     monkeypatch.setattr("rungwise.simulation.Engine", Simulated)
     monkeypatch.setattr("sys.path", [*__import__("sys").path])
     return tmp_path

@@ -14,7 +14,7 @@ MOST = 1000
 
 def say(display: Display, text: str, *, stacklevel: int = 2) -> None:
     """Say something important: a quiet display says nothing, so Python's warnings do."""
-    if getattr(display, "shows_notices", True):
+    if display.shows_notices:
         display.notice(text)
     else:
         warnings.warn(text, UsageWarning, stacklevel=stacklevel + 1)

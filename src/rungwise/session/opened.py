@@ -49,13 +49,12 @@ class OpenedStudy:
         """What the file says of its study."""
         return self.part.file.about
 
-    def view(self, *, running: bool, seconds: float | None = None, cause: str = "") -> StudyView:
+    def view(self, *, running: bool, seconds: float | None = None) -> StudyView:
         """The study, for reading.
 
         Args:
             running: whether it is being worked on.
             seconds: how long it has taken; as long as when it was opened by default.
-            cause: what has stopped it before its end, as a clause.
         """
         reported = running or self.engine.reports > 0
         return StudyView.of(
@@ -65,5 +64,4 @@ class OpenedStudy:
             running=running,
             seconds=self.since if seconds is None else seconds,
             failures=0 if reported else len(self.part.failures()),
-            cause=cause,
         )

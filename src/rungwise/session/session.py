@@ -141,8 +141,14 @@ class StudySession:
         Args:
             running: whether it is being worked on.
         """
-        cause = "" if self.error is None else describe_cause(self.error)
-        return self.opened.view(running=running, seconds=self.seconds, cause=cause)
+        return self.opened.view(running=running, seconds=self.seconds)
+
+    def why(self) -> str:
+        """How the study stands now that it is left, and what has stopped it before its end."""
+        why = self.view(running=False).why
+        if self.error is None or self.is_over:
+            return why
+        return f"{why} It stopped early, because {describe_cause(self.error)}."
 
     # -- from its beginning to its end ---------------------------------------------------------
 

@@ -47,7 +47,7 @@ class Shown(Part):
     def end(self, *, failed: bool) -> None:  # noqa: ARG002
         if self.session.has_started:
             snapshot = self._take(running=False)
-            text = f"{snapshot.view.why} {snapshot.view.numbers}".rstrip()
+            text = f"{self.session.why()} {snapshot.view.numbers}".rstrip()
             self.session.display.end(snapshot, text)
 
     def _take(self, *, running: bool = True) -> Snapshot:

@@ -94,7 +94,7 @@ class Tracking(Part):
         }
         return StudyEnded(
             how=how,
-            why=view.why,
+            why=self.session.why(),
             best=None if best is None else best.value,
             best_trial=None if best is None else self._assignments.number(best.trial),
             best_resource=None if best is None else best.resource,

@@ -41,7 +41,6 @@ class Situation:
         unit: what one unit of resource is called, such as ``"epochs"``.
         seconds: how long the study has taken.
         failures: how many jobs have failed.
-        cause: what stopped it before its end, as a clause; empty for an interrupt.
     """
 
     name: str = ""
@@ -52,7 +51,6 @@ class Situation:
     unit: str = "resource"
     seconds: float = 0.0
     failures: int = 0
-    cause: str = ""
 
 
 def name_state(view: StudyView) -> State:
@@ -76,7 +74,6 @@ def write_headline(view: StudyView) -> str:
             return view.rule
         return f"Done: {_say_ending(view, ending)}; {_say_winner(view, 'won')}."
     how = {"running": "Running", "open": "Not ended"}.get(state, state.capitalize())
-    how = "Stopped" if view.situation.cause else how
     if state == "failed":
         return f"Failed: {format_count(view.situation.failures, 'job')} failed, none reported."
     return f"{how}: {_say_progress(view)}; {_say_winner(view, 'leads')}."
@@ -117,11 +114,9 @@ def _say_winner(view: StudyView, verb: str) -> str:
 
 def write_numbers(view: StudyView) -> str:
     """Return how many configurations were trained how far, in one sentence; "" without a report."""
-    cause = view.situation.cause
-    stopped = f"It stopped early, because {cause}. " if cause and not view.ended else ""
     rungs = [rung for rung in view.rungs() if rung.entered]
     if not rungs:
-        return stopped.rstrip()
+        return ""
     first, rest = rungs[0], rungs[1:]
     were = "was" if first.entered == 1 else "were"
     parts = [f"{first.entered:,} {were} trained to {format_resource(first.level)}"]
@@ -131,7 +126,7 @@ def write_numbers(view: StudyView) -> str:
     text = f"{join_words(parts)}{unit}{failed}."
     if view.extensions:
         text += f" The study was extended: {'; '.join(str(each) for each in view.extensions)}."
-    return f"{stopped}{text}"
+    return text
 
 
 def write_winner_rule(view: StudyView) -> str:

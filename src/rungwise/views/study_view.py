@@ -81,7 +81,6 @@ class StudyView:
         running: bool,
         seconds: float = 0.0,
         failures: int = 0,
-        cause: str = "",
     ) -> StudyView:
         """The study of a file, with what the file says of how it is read.
 
@@ -92,7 +91,6 @@ class StudyView:
             running: whether a process works on it.
             seconds: how long it has taken.
             failures: how many of its jobs have failed.
-            cause: what stopped it before its end, as a clause; empty for an interrupt.
         """
         situation = Situation(
             name="" if path is None else shown(path),
@@ -103,7 +101,6 @@ class StudyView:
             unit=record.unit,
             seconds=seconds,
             failures=failures,
-            cause=cause,
         )
         return cls(study, record.metric, record.winner, situation)
 
