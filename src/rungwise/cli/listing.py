@@ -14,7 +14,7 @@ from rungwise.formatting import format_value
 from rungwise.locking import FileLock
 from rungwise.storage.opening import is_study
 from rungwise.tuning.labels import read_labels_of
-from rungwise.tuning.summaries import read_summary_view
+from rungwise.tuning.opening import read_view
 
 Folder = Annotated[Path, Argument("The folder with the studies.")]
 
@@ -56,7 +56,7 @@ def _describe(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
     row |= {"best": None, "spent": None, "tags": [], "note": ""}
     try:
-        view = read_summary_view(path)
+        view = read_view(path)
         tags, note = read_labels_of(path)
     except RungwiseError as error:
         return {**row, "state": f"cannot be read: {error}"}

@@ -13,7 +13,6 @@ from rungwise.cli.summary import line
 from rungwise.errors import InvalidArgumentError
 from rungwise.formatting import format_value
 from rungwise.tuning.loading import load
-from rungwise.tuning.summaries import load_summary
 
 Top = Annotated[int, Flag("Number of trials in the leaderboard.", least=1)]
 TrialNumber = Annotated[int | None, Flag("Show only the trial with this number, in detail.")]
@@ -29,7 +28,7 @@ def show(
 
     This works while the study runs, too.
     """
-    result = load(study) if trial is not None else load_summary(study)
+    result = load(study)
     if as_json:
         write_line(summary.as_line(summary.result_to_json(result, top=top)))
         return

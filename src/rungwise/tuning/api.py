@@ -7,7 +7,6 @@ import shlex
 import shutil
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from rungwise.core.scheduler import Recipe
 from rungwise.core.searcher import Searcher
 from rungwise.core.study import Study
 from rungwise.display import Display, choose
-from rungwise.errors import InvalidArgumentError, RungwiseError
+from rungwise.errors import InvalidArgumentError
 from rungwise.options import check_switch, take
 from rungwise.options.backend_options import SHORT_FORMS, choose_backend
 from rungwise.options.checks import check_callbacks, check_display
@@ -52,7 +51,6 @@ from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, 
 from rungwise.tuning.plan import build_limits, build_study, give_ladder
 from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
-from rungwise.tuning.summaries import keep_summary
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.trust import check_trust
 from rungwise.tuning.tuner import Tuner
@@ -357,12 +355,7 @@ def _run(
         kept=kept,
         folded=folded,
     )
-    try:
-        seconds = tuner.run()
-    finally:
-        if kept and tuner.in_step:
-            with suppress(RungwiseError):  # it is only a summary
-                keep_summary(file, tuner.engine, tuner.seconds)
+    seconds = tuner.run()
     result = TuningResult(
         tuner.engine,
         file.path,

@@ -11,7 +11,6 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from rungwise.core.events import Reported, Request, StudyExtended, TrialStopped
 from rungwise.core.failures import Failure
 from rungwise.display.quiet import QuietDisplay
 from rungwise.driver import Driver
-from rungwise.errors import RungwiseError
 from rungwise.options.study_options import RunOptions
 from rungwise.policy import Fact, Policy, Rules, count_failures
 from rungwise.run import Assignment
@@ -39,7 +37,6 @@ from rungwise.tuning.result import TuningResult
 from rungwise.tuning.retraining import list_retrained
 from rungwise.tuning.safety_net import SafetyNetWatch
 from rungwise.tuning.snapshot_keeper import SnapshotKeeper
-from rungwise.tuning.summaries import keep_summary
 from rungwise.tuning.surroundings import FileWatch, make_outage_error
 from rungwise.tuning.tracking import Tracker
 
@@ -254,7 +251,7 @@ class AskingSession:
         return max(self._most_open, self._file.about.workers)
 
     def leave(self, show: Callable[[str], None]) -> None:
-        """Give up the jobs that are open, and write the summary and a snapshot.
+        """Give up the jobs that are open, and write a snapshot.
 
         Args:
             show: shows at once what is waited for.
@@ -265,8 +262,6 @@ class AskingSession:
         keep_options(self._file, self._options, self._count_workers())
         if self._kept:
             self._snapshots.close()
-            with suppress(RungwiseError):  # it is only a summary
-                keep_summary(self._file, self.engine, self.backend.now)
 
     def end_tracking(self, *, failed: bool, show: Callable[[str], None]) -> None:
         """The study ends, or stops: callbacks close what they have open."""

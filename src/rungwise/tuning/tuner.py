@@ -150,7 +150,7 @@ class Tuner:
         finally:
             self._outputs.close_all()
             self._retention.close()
-            if self.in_step:
+            if self.in_step and self._kept:
                 self._snapshots.close()
             if self._mirror is not None:
                 for text in self._mirror.close():
