@@ -3,8 +3,8 @@
 Writes studies of 10,000 trials with few and with many reports (from the simulator), and runs the
 commands on them in processes of their own: first as a tuner leaves them that is killed just before
 its next snapshot, then as one leaves them that has ended. `resume` is timed until its first report,
-`dashboard` until its page has all that it shows. With --replay there are no snapshots and no
-summary, and everything is replayed.
+`dashboard` until its page has all that it shows. With --replay there are no snapshots, and
+everything is replayed.
 
     python perf/reading.py
     python perf/reading.py --resources 20 200 --replay
@@ -35,7 +35,6 @@ from rungwise.storage.base import Entry
 from rungwise.storage.record import StudyRecord
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.folding import fold
-from rungwise.tuning.summaries import keep_summary
 
 BATCH = 1000
 
@@ -113,15 +112,13 @@ def write_study(path: Path, trials: int, resources: int) -> tuple[int, float]:
 def leave(path: Path) -> None:
     """What a tuner does when it leaves a study."""
     with StudyFile(path) as file:
-        engine, seconds = fold(file)
+        engine, _ = fold(file)
         SnapshotKeeper(file.main, engine).close()
-        keep_summary(file, engine, seconds)
 
 
 def forget(path: Path) -> None:
     """Remove everything from a study but its entries."""
     database = sqlite3.connect(path)
-    database.execute("DELETE FROM summary")
     database.execute("DELETE FROM snapshot")
     database.commit()
     database.close()

@@ -71,7 +71,7 @@ def test_show_loads_what_it_shows_and_nothing_else(study):
     others = (NO_COMMANDS - {"rungwise.cli.show"}) | {"rungwise.session.session"}
     others |= {"rungwise.display", "rungwise.backends.ray"}  # the study was run on another backend
     assert not loaded & (HEAVY | LABORATORY | STUDIES_ONLY | others | {"rich.progress"} | TYPER)
-    assert "numpy" not in loaded, "it has a summary, from which nothing is computed"
+    assert "numpy" not in loaded, "it has a snapshot, from which nothing is computed"
 
 
 def test_listing_loads_no_more(study):
@@ -117,8 +117,8 @@ def test_flags_do_not_look_as_if_they_took_a_value(command):
 def test_garbage_is_collected_while_a_command_runs(study):
     code = (
         "import gc\nfrom rungwise.cli import main, show\n"
-        "found = []\nload = show.load_summary\n"
-        "show.load_summary = lambda path: found.append(gc.isenabled()) or load(path)\n"
+        "found = []\nload = show.load\n"
+        "show.load = lambda path: found.append(gc.isenabled()) or load(path)\n"
         "try:\n    main()\nfinally:\n    print(found, gc.isenabled())"
     )
     done = run("show", study, code=code)

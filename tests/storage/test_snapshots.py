@@ -1,4 +1,4 @@
-"""Snapshots of large studies: they change nothing but the time that reading takes."""
+"""Snapshots of studies: they change nothing but the time that reading takes."""
 
 import importlib
 import json
@@ -17,15 +17,15 @@ from rungwise.core.limits import Limits
 from rungwise.core.study import Study
 from rungwise.errors import CorruptLogError, LogUnavailableError, SchemaError
 from rungwise.session import snapshot_keeper
+from rungwise.session.snapshot_keeper import SnapshotKeeper
 from rungwise.storage import engine_state, snapshots
 from rungwise.storage.engine_state import digest_engine
 from rungwise.storage.object_graphs import GraphReader
 from rungwise.storage.snapshots import read_snapshot
 from rungwise.storage.sqlite import SqliteLog
 from rungwise.storage.study_file import StudyFile
-from rungwise.tuning import folding
+from rungwise.tuning import folding, requests
 from rungwise.tuning.folding import fold
-from rungwise.tuning.summaries import load_summary
 from rungwise.tuning.verification import verify_study
 
 SPACE = {"x": rw.Float(0, 1), "kind": rw.Choice(["a", 2, None, True])}
@@ -115,10 +115,59 @@ def test_curves_are_stored_in_chunks_of_what_is_new(tmp_path):
     assert sum(sizes) <= reports * 32 + len(sizes) * 8  # each point once
 
 
-def test_a_small_study_has_none(tmp_path, monkeypatch):
+def test_a_small_study_has_one_while_no_tuner_works_on_it(tmp_path, monkeypatch):
     monkeypatch.setattr(snapshot_keeper, "EVERY", 10_000)
-    tuned(tmp_path / "study.db")
-    assert read(tmp_path / "study.db") is None
+    path = tmp_path / "study.db"
+    found = []
+    tuned(path, on_report=lambda _: found.append(read(path)))
+    assert found == [None] * len(found) != []
+    with StudyFile(path, mode="read") as file:
+        assert read_snapshot(file.log).entries == len(file.log)
+
+
+def test_resuming_a_small_study_checks_every_decision(tmp_path, monkeypatch):
+    monkeypatch.setattr(snapshot_keeper, "EVERY", 10_000)
+    path = tmp_path / "study.db"
+    tuned(path)
+    forge(path, lambda document: document["engine"].update(spent=1))
+    assert rw.load(path).resource_spent == 1  # as verifying it would say
+    found = rw.resume(path, train, trials=16, show="quiet")
+    assert found.resource_spent > 14
+    verify_study(path)  # the snapshot is another one now
+
+
+SCHEDULERS = ["pasha", "asha:variant=stopping", "hyperband", "fixed:9", "adaptive"]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_what_is_printed_is_the_same_with_and_without_one(tmp_path, monkeypatch, scheduler):
+    monkeypatch.setattr(snapshot_keeper, "EVERY", 10_000)
+    path = tmp_path / "study.db"
+    tuned(path, scheduler=scheduler)
+    assert read(path) is not None
+    short = rw.load(path)
+    forget(path)
+    assert read(path) is None
+    whole = rw.load(path)
+    assert type(short.engine) is type(whole.engine) is Engine
+    assert short.to_json(top=None) == whole.to_json(top=None)
+    assert short.rungs() == whole.rungs()
+    assert short.best == whole.best
+    assert short.why == whole.why
+    assert short.failures == whole.failures
+    assert short.view.savings == whole.view.savings
+
+
+def test_a_later_one_takes_the_place_of_one_that_entries_came_after(tmp_path):
+    path = tmp_path / "study.db"
+    tuned(path)
+    requests.add(path, [{"x": 0.5, "kind": 2}])  # an entry behind the snapshot
+    with StudyFile(path) as file:
+        assert read_snapshot(file.log).entries < len(file.log)
+        engine, _ = fold(file)
+        SnapshotKeeper(file.main, engine).close()
+        assert read_snapshot(file.log).entries == len(file.log)
+    verify_study(path)
 
 
 DAMAGE = {
@@ -155,7 +204,7 @@ def test_a_study_does_without_the_tables_of_summary_and_snapshot(tmp_path, table
     path = tmp_path / "study.db"
     tuned(path)
     change(path, f"DROP TABLE {table}")
-    assert load_summary(path).trials == 14
+    assert rw.load(path).trials == 14
     assert rw.resume(path, train, trials=20, show="quiet").trials == 20
     verify_study(path)
 
@@ -165,7 +214,7 @@ def test_further_columns_do_no_harm(tmp_path, table):
     path = tmp_path / "study.db"
     tuned(path)
     change(path, f"ALTER TABLE {table} ADD COLUMN more")
-    assert load_summary(path).trials == rw.load(path).trials == 14
+    assert rw.load(path).trials == 14
     assert rw.resume(path, train, trials=20, show="quiet").trials == 20
     verify_study(path)
 
@@ -366,7 +415,7 @@ def test_nothing_is_kept_of_an_engine_that_is_ahead_of_its_log(tmp_path, monkeyp
     with pytest.raises(LogUnavailableError):
         tuned(path)
     monkeypatch.setattr(SqliteLog, "extend", extend)
-    assert not load_summary(path).ended
+    assert not rw.load(path).ended
     assert folded(path) == folded(path, whole=True)
     assert rw.resume(path, train, show="quiet").ended
     verify_study(path)

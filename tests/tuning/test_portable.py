@@ -14,6 +14,7 @@ from rungwise.core.replay import ULPS, differ_by_rounding
 from rungwise.specification import load_function
 from rungwise.storage.record import StudyRecord
 from rungwise.tuning import function_reference
+from rungwise.tuning.verification import verify_study
 
 SPACE = {"x": rw.Float(1e-5, 1, log=True), "units": rw.Int(1, 99, log=True)}
 CODE = """
@@ -154,21 +155,27 @@ def test_other_last_bits_are_a_warning_and_the_log_is_what_happened(tmp_path, mo
     configs = [trial.config for trial in first.engine.trials]
     shift(monkeypatch, 2)
     with pytest.warns(rw.RoundingWarning, match="6 of its 6 configurations"):
-        again = rw.load(study)
+        verify_study(study)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = rw.load(study)  # from its snapshot: nothing is drawn again
     assert [trial.config for trial in again.engine.trials] == configs
     with pytest.warns(rw.RoundingWarning):
         more = rw.resume(study, train, trials=8, show="quiet")
     assert [trial.config for trial in more.engine.trials[:6]] == configs
     with pytest.warns(rw.RoundingWarning, match="6 of its 8 configurations"):
-        rw.load(study)  # the two that were drawn here are as they are drawn here
+        verify_study(study)  # the two that were drawn here are as they are drawn here
 
 
 def test_other_proposals_are_still_refused(tmp_path, monkeypatch, loaded):
     study = tmp_path / "s.db"
-    tune(loaded(write(tmp_path / "a")), study)
+    train = loaded(write(tmp_path / "a"))
+    tune(train, study)
     shift(monkeypatch, 2 * ULPS)
     with pytest.raises(rw.ReplayMismatchError):
-        rw.load(study)
+        verify_study(study)
+    with pytest.raises(rw.ReplayMismatchError):
+        rw.resume(study, train, trials=8, show="quiet")
 
 
 @pytest.mark.parametrize(

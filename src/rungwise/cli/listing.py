@@ -13,7 +13,7 @@ from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.formatting import format_value
 from rungwise.storage.opening import is_study
 from rungwise.tuning.labels import read_labels_of
-from rungwise.tuning.summaries import read_summary_view
+from rungwise.tuning.opening import read_view
 
 Folder = Annotated[Path, Argument("The folder with the studies.")]
 
@@ -51,7 +51,7 @@ def _describe(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"study": path.name, "metric": "", "trials": "", "reports": ""}
     row |= {"limit": None, "best": None, "spent": None, "tags": [], "note": ""}
     try:
-        view = read_summary_view(path)
+        view = read_view(path)
         tags, note = read_labels_of(path)
     except RungwiseError as error:
         return {**row, "state": f"cannot be read: {error}"}

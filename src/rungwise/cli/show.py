@@ -12,7 +12,6 @@ from rungwise.cli.parameters import RESULT_AS_JSON, STUDY, Flag
 from rungwise.cli.retrained import print_all_retrained
 from rungwise.errors import InvalidArgumentError
 from rungwise.tuning.loading import load
-from rungwise.tuning.summaries import load_summary
 
 Top = Annotated[int, Flag("Number of trials in the leaderboard.", least=1)]
 EXPLAIN = Flag("Also say by which rule trials were trained further, and why the winner won.")
@@ -30,7 +29,7 @@ def show(
 
     This works while the study runs, too.
     """
-    result = load(study) if trial is not None else load_summary(study)
+    result = load(study)
     if as_json:
         write_line(summary.as_line(summary.result_to_json(result, top=top)))
         return

@@ -14,7 +14,7 @@ from rungwise.errors import InvalidArgumentError, RungwiseError
 from rungwise.locking import FileLock
 from rungwise.storage.opening import is_study
 from rungwise.tuning.labels import read_labels_of
-from rungwise.tuning.summaries import read_summary_view
+from rungwise.tuning.opening import read_view
 
 MOST_FEEDS = 12
 """How many studies are followed at most; the one that was looked at longest ago is closed."""
@@ -169,7 +169,7 @@ class Library:
         return row
 
     def _read_running(self, name: str) -> dict[str, Any]:
-        """A running study has no summary: it is followed, so that only what is new is read."""
+        """A running study is followed, so that only what is new is read."""
         feed = self.feed(name)
         if feed is None:
             return {"name": name, "state": "unreadable", "problem": "it is gone"}
@@ -178,7 +178,7 @@ class Library:
 
 def _read_ended(path: Path) -> dict[str, Any]:
     try:
-        view = read_summary_view(path)
+        view = read_view(path)
         tags, note = read_labels_of(path)
     except RungwiseError as error:
         return {"name": path.name, "state": "unreadable", "problem": str(error)}

@@ -1,4 +1,4 @@
-"""When a study stores a snapshot of itself, so that reading it does not take ever longer."""
+"""When a study stores a snapshot of itself: now and then if it is large, and when it is left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rungwise.storage.study_file import StudyPart
 
 EVERY = MANY
 """Entries between two snapshots: at most that many are replayed, in about a second. A study with
-fewer entries has no snapshot, and every decision in it is checked whenever it is read."""
+fewer entries has one only while no tuner works on it, and is replayed whenever it is resumed."""
 
 
 class SnapshotKeeper:
@@ -26,7 +26,7 @@ class SnapshotKeeper:
         self._part = part
         self._engine = engine
         self._log = part.file.log
-        self._last = len(self._log) if part.curves.digests else 0
+        self._last = part.curves.entries
         self._next = self._last + EVERY
         self._possible = part.number == 0
 
@@ -36,8 +36,8 @@ class SnapshotKeeper:
             self._keep()
 
     def close(self) -> None:
-        """Store one of a large study that this process leaves as it is now."""
-        if len(self._log) >= EVERY and len(self._log) > self._last:
+        """Store one of a study that this process leaves as it is now."""
+        if len(self._log) > self._last:
             self._keep()
 
     def _keep(self) -> None:
@@ -63,5 +63,5 @@ class Snapshots(Part):
         self._keeper.work()
 
     def end(self, *, failed: bool) -> None:  # noqa: ARG002
-        if self.session.in_step:
+        if self.session.in_step and self.session.opened.kept:
             self._keeper.close()

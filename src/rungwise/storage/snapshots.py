@@ -1,4 +1,4 @@
-"""Snapshots of a large study in its file, so that its entries need not be replayed.
+"""Snapshots of a study in its file, so that its entries need not be replayed.
 
 Law of this file: a snapshot is never believed without proof. It is used only if the entry that it
 ends with is in the log, with the same checksum of the chain; if its own digest, over all of its
@@ -37,10 +37,12 @@ class KeptCurves:
     Attributes:
         lengths: how many points of each trial.
         digests: the digest of each chunk.
+        entries: after how many entries of the log the snapshot was taken.
     """
 
     lengths: list[int] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)
+    entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def write_snapshot(log: SqliteLog, engine: Engine, clock: float, curves: KeptCur
         database.execute("DELETE FROM snapshot")
         statement = "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?)"
         database.execute(statement, (*row, _compute_digest(*row)))
-    curves.lengths, curves.digests = lengths, digests
+    curves.lengths, curves.digests, curves.entries = lengths, digests, entries
 
 
 def read_snapshot(log: SqliteLog, types: Sequence[type] = ()) -> Snapshot | None:
@@ -121,7 +123,7 @@ def read_snapshot(log: SqliteLog, types: Sequence[type] = ()) -> Snapshot | None
         engine, clock, lengths = engine_from_text(text, log.study, chunks, types)
     except (RungwiseError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
-    return Snapshot(engine, clock, entries, checksum, KeptCurves(lengths, names))
+    return Snapshot(engine, clock, entries, checksum, KeptCurves(lengths, names, entries))
 
 
 def _read_chunks(log: SqliteLog, digests: Sequence[str]) -> Iterator[bytes]:

@@ -329,26 +329,6 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                 save_copy(self._database, place)
         return self.path if place is None else place
 
-    def write_summary(self, text: str) -> None:
-        """Keep a summary of what the file holds now."""
-        with self.transaction() as database:
-            database.execute("DELETE FROM summary")
-            row = (*self._state, text, chain_checksum(text))
-            database.execute("INSERT INTO summary VALUES (?, ?, ?, ?, ?)", row)
-
-    def read_summary(self) -> str | None:
-        """The summary, if it is of all that the file holds now."""
-        if self.version < 4:
-            return None
-        try:
-            found = self.select("SELECT * FROM summary")
-        except CorruptLogError:  # the log does without it
-            return None
-        if len(found) != 1 or len(found[0]) != 5 or found[0][:3] != self._state:
-            return None
-        text, own = found[0][3:]
-        return text if type(text) is str and chain_checksum(text) == own else None
-
     def copy_to(self, place: Path) -> None:
         """Write one state of the file to a new file that is complete by itself."""
         with self.snapshot(), name_errors(self.path):

@@ -49,7 +49,7 @@ from rungwise.tuning.opening import must_be_file
 from rungwise.tuning.parts import follow_tuning
 from rungwise.tuning.places import check_kept, check_places, fetch_from_mirror, open_or_fetch
 from rungwise.tuning.result import TuningResult
-from rungwise.tuning.results import make_result, summarise
+from rungwise.tuning.results import make_result
 from rungwise.tuning.running import run_session
 from rungwise.tuning.transfer import Files, Transfer
 from rungwise.tuning.trust import check_trust
@@ -339,10 +339,7 @@ def _run(
         more = f" It goes on with larger limits: {way}" if way else ""
         display.notice(f"{shown(file.path)} had already finished: nothing to do.{more}")
     session = StudySession(opened, display, follow_tuning(callbacks))
-    try:
-        run_session(session, prepared)
-    finally:
-        summarise(session)
+    run_session(session, prepared)
     result = make_result(session, prepared.workers)
     if on_end is not None:
         on_end(result)

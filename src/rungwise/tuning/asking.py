@@ -22,7 +22,7 @@ from rungwise.session.session import StudySession
 from rungwise.tuning.kept_options import keep_options
 from rungwise.tuning.parts import follow_asking
 from rungwise.tuning.result import TuningResult
-from rungwise.tuning.results import make_result, summarise
+from rungwise.tuning.results import make_result
 
 
 class NoticeQueue(QuietDisplay):
@@ -150,13 +150,12 @@ class AskedSession:
         return max(self._most_open, self.session.opened.about.workers)
 
     def leave(self) -> None:
-        """Give up the jobs that are open, and write the summary and a snapshot."""
+        """Give up the jobs that are open, and write a snapshot."""
         session = self.session
         session.recall()
         session.halt()
         session.end()
         keep_options(session.opened.file, session.opened.options, self._count_workers())
-        summarise(session)
 
 
 class _Folder:

@@ -9,6 +9,7 @@ from rungwise.core.engine import Engine
 from rungwise.core.events import StudyExtended
 from rungwise.core.replay import lost_jobs, replay
 from rungwise.errors import ReplayMismatchError, RoundingWarning
+from rungwise.session import snapshot_keeper
 from rungwise.storage.base import Entry
 from rungwise.storage.snapshots import KeptCurves, Snapshot, read_snapshot
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
@@ -22,7 +23,7 @@ def fold(
 ) -> tuple[Engine, float]:
     """The engine of a study, and where the study's clock stands.
 
-    Every decision is checked; of a large study with a snapshot only those that came after it.
+    Every decision is checked that came after the snapshot of the study, if it has one.
 
     Args:
         part: the study, or the file it is in.
@@ -89,7 +90,8 @@ def fold_for_resuming(
         extend: (the engine, the clock) → how the study is extended, or None; if it raises, nothing
             has been written.
     """
-    engine, clock = fold(part)
+    # Every decision of a study is checked before it goes on, unless that would take long.
+    engine, clock = fold(part, whole=len(part.file.log) < snapshot_keeper.EVERY)
     entries: list[Entry] = [(event, engine.handle(event)) for event in lost_jobs(engine, at=clock)]
     event = None if extend is None else extend(engine, clock)
     if event is not None:
