@@ -204,7 +204,8 @@ def make_result(
     if found is not None:
         at, row = int(found.resource), rows[found.trial]
         values = found.config, found.value, at
-        best = Best(found.trial, *values, problem=found.problem, row=row)
+        peak = found.peak_value, found.peak_resource
+        best = Best(found.trial, *values, *peak, problem=found.problem, row=row)
     return SimulationResult(
         best=best,
         seconds=seconds,

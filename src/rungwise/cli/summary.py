@@ -74,6 +74,9 @@ def _print_best(console: Console, result: TuningResult) -> None:
         f"[bold]Best: {line(result.metric)} = {format_value(best.value, 6)}[/bold] "
         f"{line(format_place(best.resource, unit))}, trial {best.trial}"
     )
+    if best.peak_value is not None and best.peak_value != best.value:
+        peak = format_place(best.peak_resource or 0, unit)
+        console.print(f"  its best was {format_value(best.peak_value, 6)} {line(peak)}")
     if best.problem:
         console.print(f"  No healthy trial has a finite value. This one {line(best.problem)}.")
     for name, value in best.config.items():

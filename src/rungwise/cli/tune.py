@@ -204,11 +204,10 @@ def _finish(result: TuningResult, show: str, *, why: bool) -> None:
         raise typer.Exit(NOTHING_FOUND)
     if show not in ("quiet", "json"):
         path = line(shlex.quote(shown(result.path)))
-        console.print(
-            f"Details: rungwise show {path} · full training of the winner: rungwise retrain {path}",
-            soft_wrap=True,
-            emoji=False,
-        )
+        text = f"Details: rungwise show {path}"
+        if result.view.trial(result.best.trial).resource < result.find_retraining_goal():
+            text += f" · full training of the winner: rungwise retrain {path}"
+        console.print(text, soft_wrap=True, emoji=False)
 
 
 def _explain_failures(result: TuningResult) -> None:

@@ -240,7 +240,7 @@ class TuningResult(StudyResult):
                 store=self._store,
                 early_stop=patience,
             )
-            if not fresh:
+            if not fresh and not self.view.record(number).problem:
                 own = retraining.find_trained(self.engine.trials[number], keep=self._options.keep)
                 if own is not None:
                     return own

@@ -6,7 +6,6 @@ any study survives, and one that was begun and not finished is resumed.
 
 from __future__ import annotations
 
-import math
 import shlex
 import shutil
 from bisect import bisect_left
@@ -127,13 +126,13 @@ class Retraining:
         Its checkpoint must be there, unless none of the study was ever saved.
 
         Args:
-            trial: the trial.
+            trial: the trial, one that neither failed nor diverged.
             keep: how many leaders kept their checkpoints when the study had ended.
         """
         as_far = bool(trial.losses) and bisect_left(trial.resources, self.until) == (
             len(trial.resources) - 1
         )
-        if not as_far or trial.failed or trial.losses[-1] == math.inf or self._find_unfinished():
+        if not as_far or self._find_unfinished():
             return None
         checkpoints = self.store.trial(trial_place(self.trial))
         if checkpoints.latest(at_most=trial.resource) is None and (

@@ -83,6 +83,8 @@ class BestTrial:
         config: the configuration.
         value: the value that it is ranked by, see :class:`Row`.
         resource: where that value was reported.
+        peak_value: the best value that it has ever reported.
+        peak_resource: where that was.
         checkpoint: the folder of a checkpoint, if one was kept: that of this value if it is there,
             otherwise the last one.
         checkpoint_resource: how far that checkpoint was trained.
@@ -94,6 +96,8 @@ class BestTrial:
     config: Mapping[str, Any]
     value: float
     resource: float
+    peak_value: float | None = None
+    peak_resource: float | None = None
     checkpoint: Path | RemoteCheckpoint | None = None
     checkpoint_resource: float | None = None
     problem: str = ""
@@ -250,7 +254,17 @@ def best(engine: ReadableStudy, *, winner: Winner = "best") -> BestTrial | None:
     """The best configuration so far; None while no trial has reported a finite value."""
     for row in leaderboard(engine, 1, winner=winner):
         if row.value is not None and row.resource is not None:
-            return BestTrial(row.trial, row.config, row.value, row.resource, problem=row.problem)
+            trial = engine.trials[row.trial]
+            peak = min(trial.losses)
+            return BestTrial(
+                row.trial,
+                row.config,
+                row.value,
+                row.resource,
+                find_sign(engine.study.goal) * peak,
+                trial.resources[trial.losses.index(peak)],
+                problem=row.problem,
+            )
     return None
 
 
