@@ -185,8 +185,8 @@ def test_any_file_is_a_study_or_refused(tmp_path_factory, data):
 
     def ask(written):
         with name_arguments(written.document.name_argument):
-            RunOptions.ask(written.options)
-            return build_study(StudyRequest.read(written.space, written.options))
+            RunOptions.take(written.options)
+            return build_study(StudyRequest.take(written.space, written.options))
 
     read_or_refused(ask, found)
 

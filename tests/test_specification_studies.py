@@ -51,11 +51,11 @@ def study(folder, text="", base=STUDY):
     path = written(folder, "study.yaml", textwrap.dedent(base) + textwrap.dedent(text))
     read = read_study(path)
     with name_arguments(read.document.name_argument):
-        request = StudyRequest.read(read.space, read.options)
+        request = StudyRequest.take(read.space, read.options)
         recipe, _ = choose_scheduler(
             request.search.scheduler, request.ladder.given, request.search.max_resource
         )
-        values = {"searcher": request.search.searcher, "backend": RunOptions.ask(read.options)}
+        values = {"searcher": request.search.searcher, "backend": RunOptions.take(read.options)}
     found = {"train": read.train, "space": read.space, **read.options}
     if {"scheduler", *OF_SCHEDULER} & set(found):
         found = {key: found[key] for key in found if key not in OF_SCHEDULER}
@@ -105,7 +105,7 @@ def test_the_goal_of_a_well_known_metric_may_be_left_out(tmp_path):
     def find_goal(metric, more=""):
         text = f"train: train.sh\nspace: {{lr: [1]}}\nmetric: {metric}\n{more}"
         read = read_study(written(tmp_path, "study.yaml", text))
-        return build_study(StudyRequest.read(read.space, read.options)).study.goal
+        return build_study(StudyRequest.take(read.space, read.options)).study.goal
 
     assert find_goal("val_accuracy") == "max"
     assert find_goal("loss") == "min"

@@ -246,6 +246,16 @@ REQUESTS = {
         scheduler=ASHA(),
         eta=3,
     ),
+    "an option beside a class": bad(
+        "eta", "scheduler=ASHA(eta=3, …)", doors=("tune", "open_study"), scheduler=ASHA, eta=3
+    ),
+    "an option beside a backend": bad(
+        "workers",
+        "give it to the backend: backend=Threads(workers=3, …)",
+        doors=("tune",),
+        backend=rw.Threads(),
+        workers=3,
+    ),
     "a wrong option in a name": bad(
         "eta of scheduler", "at least 2", scheduler="asha:eta=1", max_resource=9
     ),

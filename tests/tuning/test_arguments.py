@@ -219,7 +219,7 @@ def test_files_of_somebody_elses_are_left_alone(tmp_path, call):
 
 
 def asked(**changes):
-    built = build_study(StudyRequest.read(SPACE, {"metric": "accuracy", **changes}))
+    built = build_study(StudyRequest.take(SPACE, {"metric": "accuracy", **changes}))
     return built.study, built.open_ended
 
 

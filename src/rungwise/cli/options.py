@@ -87,18 +87,18 @@ def describe(each: Option) -> str:
 
 
 def name_flag(argument: str) -> str:
-    """What an argument is called on the command line, for errors: ``eta of --scheduler``."""
+    """Return what an argument is called on the command line, such as ``eta of --scheduler``."""
     inner, of, outer = argument.rpartition(" of ")
     return f"{inner}{of}{_FLAGS.get(outer, outer)}"
 
 
 def build_callbacks(given: Mapping[str, Any]) -> list[Any]:
-    """The callbacks that --track names."""
+    """Return the callbacks that --track names."""
     return [CALLBACKS.build(text, "--track") for text in given.get("track", ())]
 
 
 def replace_options(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a study file, with flags in their place.
+    """Return the options of a study file, with flags in their place.
 
     A flag replaces the key of its name. A flag for an option of the scheduler or the backend
     replaces also what the file's scheduler or backend says of it; a flag for another scheduler or

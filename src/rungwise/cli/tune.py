@@ -87,8 +87,8 @@ def tune(
         if "metric" not in arguments:
             rule = "name the metric that the training reports, such as --metric accuracy"
             raise InvalidArgumentError("--metric", MISSING, rule)
-        request = StudyRequest.read(written.space, arguments)
-        options = RunOptions.ask(arguments)
+        request = StudyRequest.take(written.space, arguments)
+        options = RunOptions.take(arguments)
         display = _EndNoting(show)
         output = OutputOptions(
             study=arguments.get("study", f"{Path(what.partition(':')[0]).stem}.db"),

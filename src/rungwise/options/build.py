@@ -50,7 +50,7 @@ class StudyRequest:
     stop: StopOptions = field(default_factory=StopOptions)
 
     @classmethod
-    def read(cls, space: Any, given: Mapping[str, Any]) -> StudyRequest:
+    def take(cls, space: Any, given: Mapping[str, Any]) -> StudyRequest:
         """Return the request in arguments by name, as flags and study files give them.
 
         Args:

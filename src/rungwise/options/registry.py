@@ -181,13 +181,13 @@ class Family:
             raise InvalidArgumentError(where, shown, _describe(word, kind)) from None
 
     def resolve(self, argument: str, value: Any) -> Any:
-        """The value itself, or the one that a name means: what Python and study files accept."""
+        """Return the value itself, or the one that a name means."""
         if not is_name(value):
             return value
         return self.make(*self.unfold(value, argument), argument, value)
 
     def unfold(self, given: Any, argument: str | None = None) -> tuple[str, dict[str, Any]]:
-        """The name and the options in ``NAME:option,…`` or ``{"type": NAME, option: …}``.
+        """Return the name and the options in ``NAME:option,…`` or ``{"type": NAME, option: …}``.
 
         Args:
             given: what was written, see :func:`is_name`.
@@ -208,7 +208,7 @@ class Family:
         default: type,
         usual: Mapping[str, Any] = MappingProxyType({}),
     ) -> Any:
-        """The value that is asked for: as it is, or by its name and options beside the name.
+        """Return the value that is asked for: as it is, or by a name with options beside it.
 
         Args:
             given: a value, a name (see :func:`is_name`), or None for the default.
@@ -218,7 +218,7 @@ class Family:
         """
         if given is not None and not is_name(given):
             for name, value in beside.items():
-                word = type(given).__name__
+                word = (given if isinstance(given, type) else type(given)).__name__
                 rule = f"give it to the {self.noun}: {self.noun}={word}({name}={value!r}, …)"
                 raise InvalidArgumentError(name, value, rule)
             return given
@@ -239,7 +239,7 @@ class Family:
 
 
 def is_name(given: Any) -> bool:
-    """Whether a value is the name of another: ``NAME:option,…`` or ``{"type": NAME, …}``."""
+    """Return whether a value is the name of another: ``NAME:option,…`` or ``{"type": NAME, …}``."""
     return isinstance(given, (str, Mapping))
 
 

@@ -180,7 +180,7 @@ class LadderOptions:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Those that are given, by name."""
+        """Return those that are given, by name."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -384,7 +384,7 @@ class RunOptions:
         return cls(**{**given, "backend": choose_backend(chosen, changes, held)})
 
     @classmethod
-    def ask(cls, given: Mapping[str, Any]) -> RunOptions:
+    def take(cls, given: Mapping[str, Any]) -> RunOptions:
         """Return the options in arguments by name, as flags and study files give them.
 
         Args:

@@ -50,7 +50,7 @@ class Document:
         return f"{called} ({place})" if called else place
 
     def name_argument(self, argument: str) -> str:
-        """What an argument is called here, with its place; itself if it is not written here.
+        """Return what an argument is called here, with its place; itself if it is not written here.
 
         Args:
             argument: such as ``eta``, or ``eta of scheduler``.

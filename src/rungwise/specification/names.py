@@ -27,7 +27,7 @@ _COUNTS = ("eta", "min_resource", "max_resource", "resource", "size", "workers")
 
 
 def read_name(document: Document, family: Family) -> Any:
-    """A name, or a mapping with one as its type, as it is written; what it means is not judged.
+    """Return a name, or a mapping with one as its type, as it is written.
 
     Args:
         document: the value of a key.

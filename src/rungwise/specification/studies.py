@@ -48,7 +48,7 @@ class WrittenStudy:
 
 
 def read_study(path: str | os.PathLike[str]) -> WrittenStudy:
-    """The study that a file describes, as it is written: what it means is decided elsewhere.
+    """Return the study that a file describes, as it is written.
 
     Args:
         path: the file, YAML or JSON.
