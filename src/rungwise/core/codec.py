@@ -22,6 +22,7 @@ SCHEMA = 1
 """The version of the format; readers refuse others."""
 
 _EVENTS = {table.name: table for table in events.TABLES.values()}
+_PLAIN = {name: table.plain for name, table in _EVENTS.items()}
 _DECISIONS = {table.name: table for table in decisions.TABLES.values()}
 
 
@@ -77,9 +78,12 @@ def event_from_json(data: Any) -> Event:
 
 def read_plain_event(data: Any) -> Event | None:
     """The event, if it is nothing but numbers, as nearly all are; None for anything else."""
-    kind = data.get("kind") if type(data) is dict else None
-    table = _EVENTS.get(kind) if type(kind) is str else None
-    return None if table is None else cast("Event", table.read_plain(data))
+    try:
+        kind, length, pick, types = _PLAIN[data["kind"]]
+        values = pick(data)
+    except (KeyError, TypeError):
+        return None
+    return kind(*values) if len(data) == length and (*map(type, values),) in types else None
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:

@@ -44,6 +44,14 @@ def _are_metrics(value: Any) -> bool:
     )
 
 
+def _metrics_to_json(value: Metrics) -> dict[str, float | str]:
+    # A plain finite number is written as it is: nearly all are.
+    return {
+        name: number if type(number) is float and number - number == 0 else number_to_json(number)
+        for name, number in value
+    }
+
+
 def _metrics_from_json(data: Any, place: str) -> Metrics:
     return tuple(
         (name, number_from_json(value, f"{place}.{name}"))
@@ -84,7 +92,7 @@ Metrics = Annotated[
         "plain numbers by name",
         _are_metrics,
         _metrics_from_json,
-        lambda value: {name: number_to_json(number) for name, number in value},
+        _metrics_to_json,
         noun="other metrics",
     ),
 ]

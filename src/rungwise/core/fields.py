@@ -167,6 +167,8 @@ class Table:
         fields: its fields.
         get_optional: returns the values of the fields that may be left out.
         defaults: what these are where they are left out.
+        plain: how a value is read that is nothing but numbers: the dataclass, the length of its
+            document, what picks its values, and the types that these may have.
     """
 
     def __init__(self, kind: type, name: str = "") -> None:
@@ -185,7 +187,6 @@ class Table:
         self.fields = tuple(found)
         self._written = tuple(written)
         self._get_written = _make_getter(attrgetter, written)
-        self._pick_written = _make_getter(itemgetter, written)
         self.get_optional = _make_getter(attrgetter, optional)
         self.defaults = tuple(one.default for one in optional)
         self._writers = [(one.name, one.form.write, one.default) for one in optional]
@@ -194,8 +195,11 @@ class Table:
         self._bounds = [
             (place, *one.form.bounds) for place, one in enumerate(written) if one.form.bounds
         ]
-        self._length = 1 + len(written)
         self._types = frozenset(itertools.product(*plain))
+        pick = _make_getter(itemgetter, written)
+        self.plain = (self.kind, 1 + len(written), pick, self._types)
+        self._needed = frozenset(one.name for one in written)
+        self._known = frozenset(one.name for one in found) | {"kind"}
         parts = "".join(f', "{one.name}": %r' for one in written)
         self._template = f'{{"kind": "{self.name}"{parts}}}'
 
@@ -218,7 +222,7 @@ class Table:
         for place, low, high in self._bounds:
             if not low <= values[place] <= high:
                 return False
-        return self.get_optional(value) == self.defaults
+        return not self.defaults or self.get_optional(value) == self.defaults
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -247,29 +251,18 @@ class Table:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def read_plain(self, data: Mapping[str, Any]) -> Any:
-        """The value, if it is nothing but numbers, as nearly all are; None for anything else."""
-        if len(data) != self._length:
-            return None
-        try:
-            values = self._pick_written(data)
-        except KeyError:
-            return None
-        return self.kind(*values) if (*map(type, values),) in self._types else None
-
     def from_json(self, data: Mapping[str, Any]) -> Any:
         """The value that :meth:`to_json` wrote."""
-        given = data.keys() - {"kind"}
-        missing = sorted({one.name for one in self._written} - given)
-        unknown = sorted(given - {one.name for one in self.fields})
-        if missing or unknown:
+        given = data.keys()
+        if not (given >= self._needed and given <= self._known):
+            missing, unknown = sorted(self._needed - given), sorted(given - self._known)
             raise SchemaError(f"{self.name} lacks {missing} and has the unknown {unknown}.")
         place = f"{self.name}."
         return self.kind(
             **{
                 one.name: one.form.read(data[one.name], place + one.name)
                 for one in self.fields
-                if one.name in data
+                if one.name in given
             }
         )
 

@@ -293,6 +293,12 @@ class SqliteLog(AbstractContextManager["SqliteLog"]):
                     yield codec.entry_from_texts(what, answer, f"entry {number} of {self.path}")
                 position += 1
 
+    def check_entries(self) -> None:
+        """Raise if an entry is missing or was altered; none is decoded."""
+        with name_damage(self.path):
+            for _ in read_entries(self._database, self.path, self.version, (0, 0)):
+                pass
+
     def _find_later_parts(self) -> tuple[int, int]:
         """How many entries come before the first that is not of part 0, and their checksum."""
         ((number,),) = self.select("SELECT min(number) FROM entries WHERE part > 0")

@@ -34,6 +34,8 @@ def fold(
     whole = whole or on_entry is not None or part.number != 0
     found = None if whole else read_snapshot(part.file.log, part.file.types)
     if found is not None:
+        if found.entries < snapshot_keeper.EVERY:  # damage is found where that takes no time
+            part.file.log.check_entries()
         try:
             engine, part.clock = _replay(part, on_entry, found)
         except Exception:  # noqa: BLE001 - whatever a false snapshot may lead to: the entries count
