@@ -57,9 +57,7 @@ class SearchOptions:
     """What is searched."""
 
     metric: str = option(
-        REQUIRED,
-        text="name of the metric passed to run.report.",
-        check=check_metric,
+        REQUIRED, text="name of the metric passed to run.report.", check=check_metric
     )
     goal: Literal["min", "max"] | None = option(
         None,
@@ -91,10 +89,7 @@ class SearchOptions:
         family="searcher",
     )
     initial: Sequence[Mapping[str, Any]] = option(
-        (),
-        text="configurations to try first.",
-        check=check_configurations,
-        flag=False,
+        (), text="configurations to try first.", check=check_configurations, flag=False
     )
     transfer: Any = option(
         (),
@@ -112,10 +107,7 @@ class SearchOptions:
         kind=int,
     )
     seed: int = option(
-        0,
-        text="the same seed draws the same configurations.",
-        check=make_count_check(0),
-        kind=int,
+        0, text="the same seed draws the same configurations.", check=make_count_check(0), kind=int
     )
 
     def __post_init__(self) -> None:
@@ -127,10 +119,7 @@ class LadderOptions:
     """Options of the scheduler with a flag and a key of their own; not every scheduler has each."""
 
     min_resource: int | None = option(
-        None,
-        text="training of the first rung (r).",
-        check=check_nothing,
-        kind=int,
+        None, text="training of the first rung (r).", check=check_nothing, kind=int
     )
     eta: int | None = option(
         None,
@@ -204,10 +193,7 @@ class StopOptions:
         words=("drain", "paper"),
     )
     seconds: float | None = option(
-        None,
-        text="end after this many seconds of running.",
-        check=check_not_negative,
-        kind=float,
+        None, text="end after this many seconds of running.", check=check_not_negative, kind=float
     )
     resource_budget: float | None = option(
         None,
