@@ -83,11 +83,11 @@ def count_one_report(path: Path) -> dict[str, int]:
 
     def counted(self: Driver) -> None:
         polled: list[Any] = []
-        poll = self._backend.poll  # noqa: SLF001
-        self._backend.poll = lambda: polled.extend(poll()) or polled  # type: ignore[method-assign] # noqa: SLF001
+        poll = self._backend.poll
+        self._backend.poll = lambda: polled.extend(poll()) or polled  # type: ignore[method-assign]
         with counting() as counter:
             step(self)
-        del self._backend.poll  # noqa: SLF001
+        del self._backend.poll
         if [type(one) for one in polled] == [messages.Reported]:
             found.append(counter)
 
