@@ -84,7 +84,12 @@ def count_one_report(path: Path) -> dict[str, int]:
     def counted(self: Driver) -> None:
         polled: list[Any] = []
         poll = self._backend.poll
-        self._backend.poll = lambda: polled.extend(poll()) or polled  # type: ignore[method-assign]
+
+        def keep() -> list[Any]:
+            polled[:] = poll()
+            return polled
+
+        self._backend.poll = keep  # type: ignore[method-assign]
         with counting() as counter:
             step(self)
         del self._backend.poll

@@ -128,7 +128,8 @@ def print_trial(console: Console, result: TuningResult, number: int) -> None:
     for failure in result.failures:
         if failure.trial == number:
             console.print(
-                f"[bold]job {failure.job} failed at resource {failure.resource:g}:[/bold] "
+                f"[bold]job {failure.job} failed "
+                f"{line(format_place(failure.resource, result.view.unit))}:[/bold] "
                 f"{lines(failure.reason)}",
                 soft_wrap=True,
             )

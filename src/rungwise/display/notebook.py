@@ -109,7 +109,7 @@ class NotebookDisplay(Display):
             facts.append(str(saved))
         parts = [f"<p><b>{escape(head)}</b><br/>{escape(' · '.join(facts))}</p>"]
         if view.best is not None:
-            parts.append(make_best(view.best, snapshot.metric))
+            parts.append(make_best(view.best, snapshot.metric, view.unit))
         parts.append(_write_rungs(snapshot))
         parts.append(f"<p>{escape(ending or view.explanation)}</p>")
         if self._notices:

@@ -19,6 +19,7 @@ from rungwise.core.events import Reported, Request, StudyExtended, TrialStopped
 from rungwise.core.failures import Failure
 from rungwise.display import Display
 from rungwise.driver import Driver, Hooks
+from rungwise.formatting import format_place
 from rungwise.policy import Fact, Listeners, Policy
 from rungwise.run import Assignment
 from rungwise.session.failures import FailureJudge, Rules, count_failures
@@ -354,8 +355,9 @@ class StudySession:
         self.opened.part.note_failure(failure)
         for call in self._calls.failed:
             call(failure, again=again)
+        place = format_place(failure.resource, self.opened.about.unit)
         self.display.notice(  # the failure itself is kept already
-            f"trial {failure.trial} failed at resource {failure.resource:g}: {failure.reason}"
+            f"trial {failure.trial} failed {place}: {failure.reason}"
             f"{_CONSEQUENCES[again, failure.spared]}"
         )
 

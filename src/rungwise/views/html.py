@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rungwise.formatting import format_resource, format_value, strip_controls
+from rungwise.formatting import format_amount, format_place, format_value, strip_controls
 
 NUMBER = "text-align:right;font-variant-numeric:tabular-nums"
 """The style of cells with numbers."""
@@ -45,9 +45,11 @@ def make_leaderboard(rows: Sequence[Any], metric: str = "value") -> str:
     return make_table(heads, cells)
 
 
-def make_best(best: Any, metric: str = "value") -> str:
+def make_best(best: Any, metric: str = "value", unit: str = "resource") -> str:
     """The best trial: what it reached, and its configuration."""
-    where = f"at resource {format_resource(best.resource)}, trial {best.trial}"
+    where = f"{format_place(best.resource, unit)}, trial {best.trial}"
+    if best.problem:
+        where += f"; no healthy trial has a finite value, and this one {best.problem}"
     text = f"<p><b>{escape(metric)} = {format_value(best.value, 6)}</b> {escape(where)}</p>"
     if best.checkpoint is not None:
         text += f"<p>checkpoint: <code>{escape(best.checkpoint)}</code></p>"
@@ -74,13 +76,14 @@ def make_result(result: Any) -> str:
     if best is None:
         found = "<p><b>No trial has reported a finite value.</b></p>"
     else:
-        found = make_best(best, view.metric)
+        found = make_best(best, view.metric, view.unit)
     spent = (
         f"{view.trials} trials, {view.reports} reports, "
-        f"{format_resource(view.resource_spent)} units of resource"
+        f"{format_amount(view.resource_spent, view.unit)}"
     )
     rows = make_leaderboard(view.leaderboard(10), view.metric)
-    return f"<div>{found}<p>{escape(result.why)}</p><p>{escape(spent)}</p>{rows}</div>"
+    stands = escape(f"{result.why} {result.numbers}".rstrip())
+    return f"<div>{found}<p>{stands}</p><p>{escape(spent)}</p>{rows}</div>"
 
 
 def make_trial(trial: Any, metric: str = "value") -> str:

@@ -121,9 +121,11 @@ def write_numbers(view: StudyView) -> str:
     were = "was" if first.entered == 1 else "were"
     parts = [f"{first.entered:,} {were} trained to {format_resource(first.level)}"]
     parts += [f"{rung.entered:,} to {format_resource(rung.level)}" for rung in rest]
-    unit = "" if view.unit == "resource" else f" {view.unit}"
+    if view.unit != "resource":  # the last amount has its unit
+        amount = format_resource(rungs[-1].level)
+        parts[-1] = parts[-1].removesuffix(amount) + format_amount(rungs[-1].level, view.unit)
     failed = f"; {view.failed:,} failed" if view.failed else ""
-    text = f"{join_words(parts)}{unit}{failed}."
+    text = f"{join_words(parts)}{failed}."
     if view.extensions:
         text += f" The study was extended: {'; '.join(str(each) for each in view.extensions)}."
     return text
