@@ -120,7 +120,7 @@ def test_all_readers_beside_a_running_study(scene):
 def test_the_lock_of_a_trial_notices_that_it_is_trained_twice(scene, monkeypatch):
     """What all other tests rely on when they find no violation."""
     monkeypatch.setattr(trainings, "FOLDER", scene.folder)
-    run = SimpleNamespace(trial=7, _job=1)
+    run = SimpleNamespace(trial=7, _assignment=SimpleNamespace(job=1))
     with trainings.alone(run):
         assert not scene.side("violation")
         with trainings.alone(run):
