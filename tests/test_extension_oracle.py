@@ -17,6 +17,7 @@ from rungwise.core.limits import Limits
 from rungwise.core.replay import replay
 from rungwise.core.study import Study
 from rungwise.driver import Driver
+from rungwise.views import StudyView
 
 FURTHEST = 40
 
@@ -79,8 +80,8 @@ def check(case, kind, recipe, **extra):
     assert [(job.trial, job.start, job.until) for job in engine.jobs] == expected.jobs
     assert list(engine.scheduler.ceilings) == expected.ceilings
     assert [rung.losses for rung in engine.scheduler.rungs] == expected.rungs
-    found = engine.best and (engine.best.id, engine.best_value, engine.best_resource)
-    assert found == expected.best
+    best = StudyView(engine, winner="best").best
+    assert (best and (best.trial, best.value, best.resource)) == expected.best
     assert engine.spent == expected.resource_spent
     # Nothing was trained twice: every report brought something new.
     assert engine.spent == sum(trial.resource for trial in engine.trials)

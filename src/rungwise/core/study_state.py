@@ -19,7 +19,7 @@ from rungwise.core.study_parts import Asked, Bounds, Ending, Lead, Totals, Work
 from rungwise.core.timeline import Rise, Timeline
 from rungwise.core.trials import Trial
 from rungwise.errors import IllegalEventError
-from rungwise.validation import must_be
+from rungwise.validation import find_sign, must_be
 
 Config = Mapping[str, Any]
 Proposer = Callable[[int], "Config | None"]
@@ -51,7 +51,7 @@ class StudyState:
         self.scheduler: Scheduler = study.scheduler.build(trials=study.limits.trials)
         must_be("scheduler", self.scheduler, Scheduler, "what the recipe's method build returns")
         self.timeline = Timeline()
-        self._sign = 1.0 if study.goal == "min" else -1.0
+        self._sign = find_sign(study.goal)
         self._totals, self._lead, self._end = Totals(), Lead(), Ending()
         self._work, self._asked, self._bounds = Work(), Asked(), Bounds()
         self._read_limits()

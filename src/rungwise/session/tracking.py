@@ -22,12 +22,14 @@ from rungwise.callbacks import (
     StudyEnded,
 )
 from rungwise.callbacks.feed import CallbackFeed
-from rungwise.core.decisions import Decision, Job, StartJob
+from rungwise.core.decisions import Decision, Job
 from rungwise.core.events import JobFailed, JobLost, Reported
 from rungwise.session.part import Left, Part
 from rungwise.storage.base import Entry
 from rungwise.storage.codec import list_study_types, study_to_json
+from rungwise.storage.new_reports import NewReports
 from rungwise.storage.study_file import StudyFile, StudyPart, shown
+from rungwise.validation import find_sign
 
 
 class Tracking(Part):
@@ -179,25 +181,19 @@ def read_reports(
     """
     with StudyFile(path, mode="read", types=types) as file:
         study = StudyPart(file, part)
-        sign = 1.0 if study.study.goal == "min" else -1.0
+        sign = find_sign(study.study.goal)
         yield from _list_reports(study.read_from(), sign, number)
 
 
 def _list_reports(
     entries: Iterator[Entry], sign: float, number: Callable[[int], int]
 ) -> Iterator[ReportEvent]:
-    jobs: dict[int, Job] = {}
-    furthest: dict[int, float] = {}
-    best = math.inf
-    for event, decision in entries:
-        if isinstance(decision, StartJob):
-            jobs[decision.job.id] = decision.job
-        if not isinstance(event, Reported) or event.job not in jobs:
+    reports, best = NewReports(), math.inf
+    for entry in entries:
+        found = reports.take(entry)
+        if found is None:
             continue
-        job = jobs[event.job]
-        if event.resource <= furthest.get(job.trial, 0):
-            continue
-        furthest[job.trial] = event.resource
+        event, decision, job = found
         if math.isfinite(event.value):
             best = min(best, sign * event.value)
         shown_best = sign * best if math.isfinite(best) else None

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from rungwise.core.codec import jsonable
-from rungwise.core.decisions import Job, StartJob
+from rungwise.core.decisions import Decision, Job
 from rungwise.core.events import Reported
 from rungwise.errors import MissingExtraError
 from rungwise.storage.base import Entry
+from rungwise.storage.new_reports import NewReports
 from rungwise.storage.study_file import StudyFile
 from rungwise.tuning.folding import fold
 from rungwise.tuning.opening import open_to_read
@@ -65,8 +66,14 @@ def list_trials(view: StudyView) -> list[Row]:
 
 def _reports(file: StudyFile) -> list[Row]:
     """One row per report, from one pass over the log: another process may be appending to it."""
-    reports = _Reports()
-    fold(file, reports.take)
+    reports, found = NewReports(), list[tuple[Reported, Decision, Job]]()
+
+    def take(entry: Entry) -> None:
+        report = reports.take(entry)
+        if report is not None:
+            found.append(report)
+
+    fold(file, take)
     # Version 0.1.0 kept the other metrics of a report beside it. Read last, since they came in one
     # transaction: every report that was seen has its metrics by now.
     extras = file.extras()
@@ -78,7 +85,7 @@ def _reports(file: StudyFile) -> list[Row]:
             "resource": event.resource,
             _metric(metric): event.value,
             "seconds": event.at,
-            "decision": decision,
+            "decision": type(decision).__name__,
             **{
                 _metric(name): value
                 for name, value in (
@@ -87,34 +94,8 @@ def _reports(file: StudyFile) -> list[Row]:
             },
             **_config(job.config),
         }
-        for event, decision, job in reports.found
+        for event, decision, job in found
     ]
-
-
-class _Reports:
-    """Collects the reports of a log that brought something new.
-
-    Attributes:
-        found: [(report, the name of its decision, its job), …] in order.
-    """
-
-    def __init__(self) -> None:
-        self.found: list[tuple[Reported, str, Job]] = []
-        self._jobs: dict[int, Job] = {}
-        self._furthest: dict[int, float] = {}
-
-    def take(self, entry: Entry) -> None:
-        """Take in the next entry of the log."""
-        event, decision = entry
-        if isinstance(decision, StartJob):
-            self._jobs[decision.job.id] = decision.job
-        if not isinstance(event, Reported):
-            return
-        # A report of a job that was never issued has no row; the replay refuses it.
-        job = self._jobs.get(event.job)
-        if job is not None and event.resource > self._furthest.get(job.trial, 0):
-            self._furthest[job.trial] = event.resource
-            self.found.append((event, type(decision).__name__, job))
 
 
 def _metric(name: str) -> str:

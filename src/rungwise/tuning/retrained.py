@@ -16,7 +16,7 @@ from rungwise.checkpoints.base import TrialCheckpoints, parse_name
 from rungwise.core.events import Reported
 from rungwise.core.trials import Trial
 from rungwise.formatting import format_resource, format_runtime, format_value
-from rungwise.validation import Goal
+from rungwise.validation import Goal, find_sign
 from rungwise.views.html import make_retrained
 
 Curve = Sequence[tuple[float, float]]
@@ -105,7 +105,7 @@ def make_retrained_of(
         checkpoints: where its checkpoints are; None if they were removed.
         more: the other fields.
     """
-    sign = 1.0 if goal == "min" else -1.0
+    sign = find_sign(goal)
     losses = zip(trial.resources, trial.losses, strict=True)
     curve = [(resource, sign * loss) for resource, loss in losses]
     best = find_best(curve, goal)
@@ -205,7 +205,7 @@ def compare_with_tuning(
     seen = find_best([point for point in curve if early or point[0] <= found.resource], goal)
     if seen is None or found.from_trial:
         return ""
-    sign = 1.0 if goal == "min" else -1.0
+    sign = find_sign(goal)
 
     def is_worse(value: float | None) -> bool:
         return value is None or not sign * value <= sign * seen[1]

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from rungwise.views.study_view import StudyView
 
 State = Literal["running", "finished", "interrupted", "failed", "open"]
-"""``"failed"``: it stopped without any report; ``"open"``: not ended, and no file says more."""
+"""``"failed"``: all that was tried failed, and nothing was reported; ``"open"``: not ended, and no
+file says more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,13 @@ class Situation:
 def name_state(view: StudyView) -> State:
     """Return the state of a study in one word."""
     situation = view.situation
+    if situation.failures and not (view.reports or situation.running):
+        return "failed"
     if view.ended:
         return "finished"
     if situation.running:
         return "running"
-    if situation.running is None:
-        return "open"
-    return "failed" if situation.failures and not view.reports else "interrupted"
+    return "open" if situation.running is None else "interrupted"
 
 
 def write_headline(view: StudyView) -> str:
@@ -126,6 +127,9 @@ def write_numbers(view: StudyView) -> str:
         parts[-1] = parts[-1].removesuffix(amount) + format_amount(rungs[-1].level, view.unit)
     failed = f"; {view.failed:,} failed" if view.failed else ""
     text = f"{join_words(parts)}{failed}."
+    limit = view.limits.trials
+    if view.ending == "drained" and limit is not None and view.trials < limit:
+        text += f" Of {limit:,} configurations asked for, {view.trials:,} were drawn."
     if view.extensions:
         text += f" The study was extended: {'; '.join(str(each) for each in view.extensions)}."
     return text
