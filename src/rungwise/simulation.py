@@ -64,7 +64,6 @@ class SimulationResult(StudyResult):
         ceilings: [(number of reports so far, level), …], from the first ceiling on.
         epsilons: [(number of reports so far, ε), …] whenever a check used ε and it had
             changed; empty if the criterion has none.
-        why: why the study ended and why the ceiling is where it is.
         rows: the rows drawn, in order.
         leads: [(the resource spent by then, row), …] whenever another row became the best.
         view: the whole study, for reading. It is ignored when results are compared.
@@ -79,7 +78,6 @@ class SimulationResult(StudyResult):
     jobs: list[tuple[int, int, int]]
     ceilings: list[tuple[int, int]] = field()  # type: ignore[assignment]  # levels are whole here
     epsilons: list[tuple[int, float]] = field()
-    why: str = field()
     rows: list[int]
     leads: list[tuple[int, int]] = field(default_factory=list)
     view: StudyView = field(default_factory=_nothing, compare=False, repr=False)
@@ -215,7 +213,6 @@ def make_result(
         jobs=[(rows[job.trial], int(job.start), int(job.until)) for job in engine.jobs],
         ceilings=[(reports, int(level)) for reports, level in engine.scheduler.ceilings],
         epsilons=list(engine.scheduler.epsilons),
-        why=view.why,
         rows=list(rows[: len(engine.trials)]),
         leads=[(int(spent), rows[trial]) for spent, trial in engine.leads],
         view=view,
@@ -254,7 +251,6 @@ def untrained(rows: Sequence[int], goal: Goal) -> SimulationResult:
         jobs=[],
         ceilings=[(0, 0)],
         epsilons=[],
-        why=why,
         rows=list(rows),
         view=StudyView(ended),
     )

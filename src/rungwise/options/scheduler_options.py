@@ -36,7 +36,7 @@ def choose_scheduler(
         maximum = whole("max_resource", max_resource, at_least=1)
         usual = {"max_resource": maximum, "resource": maximum}
     default: type = type(default_scheduler(max_resource))
-    if not set(options) <= set(list_parameters(default)):
+    if options and not set(options) <= set(list_parameters(default)):
         default = PASHA
     recipe = SCHEDULERS.choose(scheduler, options, default, usual)
     must_be("scheduler", recipe, Recipe, "a recipe such as rungwise.PASHA(…), or the name of one")

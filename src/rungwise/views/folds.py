@@ -252,20 +252,29 @@ def rungs(engine: ReadableStudy) -> list[RungView]:
 
 def best(engine: ReadableStudy, *, winner: Winner = "best") -> BestTrial | None:
     """The best configuration so far; None while no trial has reported a finite value."""
-    for row in leaderboard(engine, 1, winner=winner):
-        if row.value is not None and row.resource is not None:
-            trial = engine.trials[row.trial]
-            peak = min(trial.losses)
-            return BestTrial(
-                row.trial,
-                row.config,
-                row.value,
-                row.resource,
-                find_sign(engine.study.goal) * peak,
-                trial.resources[trial.losses.index(peak)],
-                problem=row.problem,
-            )
-    return None
+    found = _find_leader(engine) if winner == "best" else None
+    if found is None:
+        for row in leaderboard(engine, 1, winner=winner):
+            if row.value is not None and row.resource is not None:
+                found = row.trial, row.value, row.resource, row.problem
+    if found is None:
+        return None
+    number, value, resource, problem = found
+    trial = engine.trials[number]
+    peak = min(trial.losses)
+    at = trial.resources[trial.losses.index(peak)]
+    peak_value = find_sign(engine.study.goal) * peak
+    config = dict(trial.config)
+    return BestTrial(number, config, value, resource, peak_value, at, problem=problem)
+
+
+def _find_leader(engine: ReadableStudy) -> tuple[int, float, float, str] | None:
+    """The trial with the best value of all, if it is healthy: then no other has to be looked at."""
+    trial, value = engine.best, engine.best_value
+    if trial is None or value is None:
+        return None
+    record = find_record(trial, (), "best", list_dismissed(engine.timeline.requests))
+    return None if record.problem else (trial.id, value, engine.best_resource, "")
 
 
 def ceiling(engine: ReadableStudy) -> float | None:

@@ -170,7 +170,6 @@ class _Peer:
             jobs=[(run.row, 0, run.done) for run in ended],
             ceilings=[(0, self._table.resources)],
             epsilons=[],
-            why=why,
             rows=self._rows.drawn,
             view=StudyView(EndedStudy.from_curves(curves, self._table.goal, why)),
         )
