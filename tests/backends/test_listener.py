@@ -127,3 +127,25 @@ def test_more_workers_than_strangers_are_allowed_may_connect_at_once(listening, 
     assert listening.refused == 0
     for peer in peers:
         peer.close()
+
+
+def test_a_stranger_that_speaks_while_another_pushes_it_out_ends_nothing(
+    listening, let_in, monkeypatch
+):
+    """Both are in one poll: the new one is accepted first, and the old one closed by that."""
+    monkeypatch.setattr(listener, "MOST_STRANGERS", 1)
+    old = connect(listening)
+    until(listening, lambda: len(listening._strangers) == 1)
+    with old, connect(listening) as new:
+        old.sendall(b"x")
+        ready = listening._selector.select
+
+        def accept_first(seconds):
+            time.sleep(0.2)
+            return sorted(ready(seconds), key=lambda found: found[0].data != listening._accept)
+
+        monkeypatch.setattr(listening._selector, "select", accept_first, raising=False)
+        listening.attend(0.05)
+        assert is_closed(old)
+        new.sendall(greeting(listening))
+        until(listening, lambda: let_in)

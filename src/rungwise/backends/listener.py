@@ -75,7 +75,11 @@ class Listener:
             seconds: how long to wait for something to arrive.
         """
         for key, _ in self._selector.select(seconds):
-            if key.fileobj in self._selector.get_map():  # else an earlier one removed it
+            # An earlier one may have removed it, and closed it too: then the selector cannot be
+            # asked for it.
+            peer = key.fileobj
+            is_open = isinstance(peer, socket.socket) and peer.fileno() >= 0
+            if is_open and peer in self._selector.get_map():
                 key.data()
         now = time.monotonic()
         for peer, (since, _) in list(self._strangers.items()):

@@ -118,6 +118,29 @@ class FsspecStore:
         return cls(str(document["address"]))
 
 
+def parse_manifest(text: bytes) -> Objects:
+    """Return the files of a checkpoint that its manifest names, with their sizes.
+
+    Whoever may write to the storage writes it: a name that leads out of the folder of the
+    checkpoint is refused before anything is made.
+
+    Raises:
+        ValueError: it is damaged, or names such a file.
+    """
+    try:
+        found = json.loads(text)["files"]
+        sizes = {name: found[name] for name in found}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ValueError(f"{COMMITTED} is damaged") from None
+    for name, size in sizes.items():
+        if type(size) is not int or size < 0:
+            raise ValueError(f"{COMMITTED} is damaged: the size of {name!r} is {size!r}")
+        parts = name.split("/")
+        if not all(parts) or {".", ".."} & set(parts) or "\\" in name or "\0" in name:
+            raise ValueError(f"{COMMITTED} names {name!r}, which is outside of the checkpoint")
+    return sizes
+
+
 class TrialObjects:
     """What one trial keeps behind an address.
 
@@ -144,7 +167,10 @@ class TrialObjects:
         objects = _list_objects(self.address)
         for found in reversed(_find_committed(objects)):
             if found.resource <= at_most:
-                flaw = _find_flaw(self._read_manifest(found), found, objects)
+                try:
+                    flaw = _find_flaw(self._read_manifest(found), found, objects)
+                except ValueError as error:
+                    flaw = str(error)
                 if not flaw:
                     return found
                 text = f"the checkpoint {self.address}/{found.path} is not used: {flaw}"
@@ -156,7 +182,10 @@ class TrialObjects:
         address = f"{self.address}/{checkpoint.path}"
         found = _copies.get((os.getpid(), address))
         if found is None or not found.is_dir():
-            sizes = self._read_manifest(checkpoint)
+            try:
+                sizes = self._read_manifest(checkpoint)
+            except ValueError as error:
+                raise StoreUnavailableError(address, str(error)) from None
             found = make_scratch()
             try:
                 self._download(checkpoint, sizes, found)
@@ -193,11 +222,11 @@ class TrialObjects:
         return sum(_list_objects(self.address).values())
 
     def _read_manifest(self, checkpoint: Checkpoint) -> Objects:
-        """The names of its files, with their sizes."""
+        """The names of its files, with their sizes; ValueError if it cannot be used."""
         files, root = open_address(self.address)
         name = f"{root}/{checkpoint.path}/{COMMITTED}"
         text = _persist(f"{self.address}/{checkpoint.path}", lambda: files.cat_file(name))
-        return {str(name): int(size) for name, size in json.loads(text)["files"].items()}
+        return parse_manifest(text)
 
     def _download(self, checkpoint: Checkpoint, sizes: Objects, place: Path) -> None:
         files, root = open_address(self.address)

@@ -19,6 +19,7 @@ from rungwise.core.events import Reported, Request, StudyExtended, TrialStopped
 from rungwise.core.failures import Failure
 from rungwise.display import Display
 from rungwise.driver import Driver, Hooks
+from rungwise.errors import StoreUnavailableError
 from rungwise.formatting import format_place
 from rungwise.policy import Fact, Listeners, Policy
 from rungwise.run import Assignment
@@ -317,7 +318,8 @@ class StudySession:
         place = self.opened.assignments.place(job.trial)
         try:
             found = self.opened.store.trial(place).latest(at_most=job.start)
-        except OSError:  # it cannot be read now: the worker will say so, if it matters
+        except (OSError, StoreUnavailableError):
+            # It cannot be read now: the worker will say so, if it matters.
             return job.start
         return self._resume(job, 0.0 if found is None else found.resource)
 
