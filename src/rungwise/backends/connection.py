@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable
 from typing import Any
+
+from rungwise.core.events import FURTHEST
 
 CHUNK = 256 * 1024
 """How many bytes are read at a time."""
@@ -22,22 +25,45 @@ _ANSWERS = {answer: json.dumps(answer).encode() + b"\n" for answer in (True, Fal
 
 _read_document = json.JSONDecoder().raw_decode
 
-FIELDS: dict[str, tuple[Any, ...]] = {
-    "ready": (),
-    "unfit": (str, str),
-    "started": (int,),
-    "report": (int, _NUMBER, _NUMBER, dict),
-    "saved": (int, _NUMBER, int),
-    "notice": (int, str),
-    "failed": (int, str, str, str),
-    "ended": (int,),
-    "launched": (int, int),
-    "exited": (int, str),
-}
-"""The kinds of messages, of workers and of the actors that hold them, with the types of their
-fields."""
 
-_REPORT = FIELDS["report"]
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_resource(value: Any) -> bool:
+    return type(value) in _NUMBER and 0 <= value <= FURTHEST
+
+
+def _is_reached(value: Any) -> bool:
+    return _is_resource(value) and value > 0
+
+
+def _is_value(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and -FURTHEST <= value <= FURTHEST)
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _are_metrics(value: Any) -> bool:
+    return type(value) is dict and all(map(_is_value, value.values()))
+
+
+FIELDS: dict[str, tuple[Callable[[Any], bool], ...]] = {
+    "ready": (),
+    "unfit": (_is_text, _is_text),
+    "started": (_is_count,),
+    "report": (_is_count, _is_reached, _is_value, _are_metrics),
+    "saved": (_is_count, _is_resource, _is_count),
+    "notice": (_is_count, _is_text),
+    "failed": (_is_count, _is_text, _is_text, _is_text),
+    "ended": (_is_count,),
+    "launched": (_is_count, _is_count),
+    "exited": (_is_count, _is_text),
+}
+"""The kinds of messages, of workers and of the actors that hold them, with what their fields may
+be: a message that breaks a rule is the end of who sent it, and never of the tuner."""
 
 
 class Connection:
@@ -159,18 +185,14 @@ def is_message(found: Any) -> bool:
     """Whether a line of JSON is a message of a worker."""
     if type(found) is not list or not found or type(found[0]) is not str:
         return False
-    fields = FIELDS.get(found[0])
-    if fields is _REPORT and len(found) == 5:  # as nearly all are
+    if len(found) == 5 and found[0] == "report":  # as nearly all are, with no other metrics
         _, job, resource, value, metrics = found
-        if (
-            type(job) is int
-            and type(resource) in _NUMBER
-            and type(value) in _NUMBER
-            and type(metrics) is dict
-        ):
+        plain = type(job) is int and type(value) is float and type(resource) in _NUMBER
+        if plain and job >= 0 and 0 < resource <= FURTHEST and metrics == {}:
             return True
+    checks = FIELDS.get(found[0])
     return (
-        fields is not None
-        and len(found) == len(fields) + 1
-        and all(map(isinstance, found[1:], fields))
+        checks is not None
+        and len(found) == len(checks) + 1
+        and all(check(value) for check, value in zip(checks, found[1:], strict=True))
     )

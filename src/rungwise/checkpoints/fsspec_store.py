@@ -121,8 +121,8 @@ class FsspecStore:
 def parse_manifest(text: bytes) -> Objects:
     """Return the files of a checkpoint that its manifest names, with their sizes.
 
-    Whoever may write to the storage writes it: a name that leads out of the folder of the
-    checkpoint is refused before anything is made.
+    It is not trusted, since others may write to the storage: a name that leads out of the folder of
+    the checkpoint is refused before anything is made.
 
     Raises:
         ValueError: it is damaged, or names such a file.
