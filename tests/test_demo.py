@@ -67,7 +67,8 @@ def test_it_ends_with_all_that_matters(kept):
     (retrained,) = held.retrained or [held.retrain(digits.train)]
     model = f"best model validation {retrained.best_value:.2%}, test images "
     assert f"in full {describe_retrained(retrained, 'accuracy')} {model}" in plain
-    assert f"after {retrained.best_resource:g} epochs: {retrained.best_checkpoint}" in plain
+    assert f"correct, after {retrained.best_resource:g} epochs" in plain
+    assert f"\ncheckpoint: {retrained.best_checkpoint}\n" in done.stdout
     assert "\x1b" not in done.stdout
 
 

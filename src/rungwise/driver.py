@@ -91,6 +91,8 @@ class Driver:
         self._log = log
         self._policy = Policy(engine) if policy is None else policy
         self._hooks = Hooks() if hooks is None else hooks
+        # Looked up once: these are used with every report.
+        self._judge, self._failures = self._policy.judge, self._policy.failures
         self._slots = _Slots(seen=engine.version)
         self._entries: list[Entry] = []
         self._facts: list[tuple[Fact, Decision]] = []
@@ -173,7 +175,7 @@ class Driver:
             self._take_in(message, now, answers)
         if grown or self._slots.held:
             self._fill()
-        if self._policy.failures.unsettled:
+        if self._failures.unsettled:
             slots = self._slots
             no_more = slots.free > 0 and not slots.held  # a slot asked for a job and got none
             self._settle(now, stalled=not said and (no_more or self._recalled))
@@ -184,11 +186,12 @@ class Driver:
         if self._policy.watches_time:
             for job, why in self._policy.overdue(now):
                 self._backend.ask_to_leave(job, why)
-        if self._hooks.on_fact is not None:
+        hooks = self._hooks
+        if hooks.on_fact is not None:
             for fact, decision in self._facts:
-                self._hooks.on_fact(fact, decision)
-        if self._hooks.on_step is not None:
-            self._hooks.on_step()
+                hooks.on_fact(fact, decision)
+        if hooks.on_step is not None:
+            hooks.on_step()
 
     def _take_in(
         self, message: messages.Message, now: float, answers: list[tuple[int, bool]]
@@ -198,7 +201,7 @@ class Driver:
         on_message = None if is_report else self._hooks.on_message
         if on_message is not None and self._policy.is_current(message):
             on_message(message)
-        judged = self._policy.judge(message, now)
+        judged = self._judge(message, now)
         if judged is None:
             return
         if isinstance(judged, Answer):
@@ -213,13 +216,13 @@ class Driver:
 
     def _settle(self, now: float, *, stalled: bool) -> None:
         """Take in failures that were held back, and stop if the surroundings have failed."""
-        self._recalled = self._recalled or self._policy.failures.outage is not None
+        self._recalled = self._recalled or self._failures.outage is not None
         settled = self._policy.settle(now, stalled=stalled and self._policy.waits)
         for fact in settled:
             # The slot was free as soon as the job had failed.
             self._facts.append((fact, self._handle(fact)))
             self._slots.running -= 1
-        self._recalled = self._recalled or self._policy.failures.outage is not None
+        self._recalled = self._recalled or self._failures.outage is not None
         if settled:
             self._fill()
 

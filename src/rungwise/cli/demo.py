@@ -317,7 +317,6 @@ def _print_outcome(outcome: Outcome) -> None:
         f"{model.epoch:g} epochs"
     )
     if outcome.kept is not None:
-        lines["best model"] += f": {model.checkpoint}"
         lines["kept in"] = str(outcome.kept)
     shown = Table.grid(padding=(0, 2))
     shown.add_column(style="bold", no_wrap=True)
@@ -327,3 +326,5 @@ def _print_outcome(outcome: Outcome) -> None:
     console = out()
     console.print()
     console.print(shown)
+    if outcome.kept is not None:  # whole, however narrow the terminal is: it is there to be copied
+        console.print(Text(f"checkpoint: {model.checkpoint}"), soft_wrap=True)

@@ -109,7 +109,7 @@ def test_a_table_without_final_values_is_refused():
 
 
 def result(best):
-    return SimulationResult(best, 12.5, 9, 30, 30, [], [(0, 9)], [], "", [0, 1, 2])
+    return SimulationResult(best, 12.5, 9, 30, 30, [], [(0, 9)], [], [0, 1, 2])
 
 
 def test_an_outcome_holds_what_the_study_came_to():
