@@ -25,7 +25,7 @@ class ReportEvent:
         resource: how much it has been trained.
         value: the metric there.
         decision: ``"Continue"``, ``"Pause"`` or ``"Stop"``.
-        best: the best value of the study so far.
+        best: the best value reported so far, whatever became of its trial since.
         metrics: the other metrics of the report.
         at: when, in seconds since the study began; downtimes are not counted.
     """

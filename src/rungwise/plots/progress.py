@@ -25,6 +25,8 @@ STATES = ("completed", "paused", "stopped", "failed", "running")
 def history(result: Any, *, over: Over = "resource") -> Figure:
     """The best value so far, over what was spent. Dots mark where another trial became the best.
 
+    It is the best value reported by then, whatever became of its trial since.
+
     Args:
         result: the result of a study.
         over: the ``"resource"`` spent, or the ``"seconds"`` that have passed.
