@@ -75,7 +75,7 @@ def check_commands(examples: Path) -> None:
         shutil.copy(examples / "script" / name, name)
     limits = ("--max-resource", 9, "--trials", 6, "--workers", 2)
     run(COMMAND, "tune", "train.py", "--space", "space.yaml", "--metric", "accuracy", *limits)
-    expect("The study ended", run(COMMAND, "show", "train.db"))
+    expect("Done: 6 configurations compared", run(COMMAND, "show", "train.db"))
     expect("train.db", run(COMMAND, "list"))
     run(COMMAND, "report", "train.db", "-o", "report.html")
     expect("Learning curves", Path("report.html").read_text(encoding="utf-8"))
