@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,10 +10,10 @@ import typer
 
 from rungwise.cli.arguments import Study
 from rungwise.errors import MISSING, InvalidArgumentError
-from rungwise.locking import FileLock
 from rungwise.scalars import scalar
 from rungwise.specification import files
 from rungwise.tuning import requests
+from rungwise.tuning.opening import read_view
 from rungwise.tuning.spool import Answer
 
 Configs = Annotated[
@@ -56,8 +55,9 @@ def add(study: Study, config: Configs = None, file: ConfigFile = None) -> None:
         rule = "give at least one configuration, for example --config lr=0.1,units=64"
         raise InvalidArgumentError("--config", MISSING, rule)
     _tell(requests.add(study, configs))
-    if not FileLock(study.with_name(f"{study.name}.lock")).held():
-        typer.echo(f"Go on with: rungwise resume {shlex.quote(str(study))}")
+    way = read_view(study).way_on  # none while a tuner works on it
+    if way:
+        typer.echo(f"Go on with: {way}")
 
 
 def stop(study: Study, trial: MaybeNumber = None, reason: Reason = "") -> None:
