@@ -75,14 +75,6 @@ class Saving:
         )
 
 
-def describe_saving(saving: Saving) -> str:
-    """A saving in a few words, with how much of it is an estimate."""
-    same = f"{saving.ratio:.1f}" == "1.0"
-    much = "about the same" if same else f"{saving.ratio:.1f} times as much"
-    estimated = f" ({saving.held:,} of {saving.reports:,} values estimated)" if saving.held else ""
-    return f"{saving.name} would have spent {much}{estimated}"
-
-
 def simulate_spending(
     engine: ReadableStudy, recipe: Recipe, *, workers: int, seconds_per_unit: float = 1.0
 ) -> Counterfactual:
@@ -163,21 +155,6 @@ def saving(
     )
     ratio = other.resource / spent if spent else 1.0
     return Saving(NAMES[scheduler], spent, other.resource, ratio, other.held, other.reports, how)
-
-
-def list_compared_levels(engine: ReadableStudy, scheduler: str = "asha") -> Sequence[int]:
-    """At which levels :func:`saving` looks at curves; none where it cannot compare.
-
-    Args:
-        engine: the study.
-        scheduler: what it is compared with, one that has a ladder.
-    """
-    own = engine.study.scheduler
-    if own.max_resource is None:
-        return ()
-    built = _make_recipe(scheduler, own, own.max_resource).build(trials=None)
-    ladder = built.ladder
-    return () if ladder is None else tuple(ladder.levels)
 
 
 def _make_recipe(name: str, own: Recipe, furthest: int) -> Recipe:
